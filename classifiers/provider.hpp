@@ -1,0 +1,67 @@
+// The provider port: pure knowledge of one provider's protocol. No I/O, no clock of its own, so the
+// same code runs in production, in the simulator and under a fuzzer. Single-threaded.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "plugin/core/clock.hpp"
+#include "plugin/core/error.hpp"
+#include "plugin/core/verdict.hpp"
+#include "plugin/message/notification.hpp"
+#include "plugin/transport/transport.hpp"
+
+namespace sendonce {
+
+struct Capabilities {
+  ProviderKind kind = ProviderKind::http;
+  Channel channel = Channel::push;
+  bool idempotency_key = false;     // suppresses a repeat: allows `resend-with-key`
+  bool lookup = false;              // can be asked what became of a key: allows `lookup`
+  bool acts_on_whole = true;        // a request cut before its end was not acted on
+  bool one_stream_first = false;    // a single stream until the first answer on a connection
+  std::size_t collapse_bytes_max = 0;
+};
+
+// One attempt, as the provider sees it. Borrowed for the call.
+struct Attempt {
+  const Notification& notification;
+  const Target& target;
+  const Key& key;
+  const NidDigest& nid;
+  std::string_view collapse;        // envelope, else class, else from the nid (design.md 8.4)
+  WallTime deadline;
+};
+
+class Provider {
+ public:
+  virtual ~Provider() = default;
+
+  [[nodiscard]] virtual const Capabilities& capabilities() const = 0;
+  // Identifies the app behind the credential: part of every delivery key of kind push.
+  [[nodiscard]] virtual std::string app_scope() const = 0;
+  // The destination in its normal form, or why it is none (a payload error).
+  [[nodiscard]] virtual Result<Destination> normal_form(const Target& target) const = 0;
+
+  // The same bytes for every attempt, credentials and shrinking lifetimes apart. An error is a
+  // payload error: effect not_sent, no claim is taken.
+  [[nodiscard]] virtual Result<HttpRequest> prepare(const Attempt& attempt, WallTime now) = 0;
+
+  // Total: any answer, any bytes, gives a verdict. `environment_proven`: an accepted send has proven
+  // topic and environment of this credential.
+  [[nodiscard]] virtual Verdict classify(const Target& target, const CallResult& result,
+                                         WallTime now) const = 0;
+
+  // ---- credentials: pure, in the shape of a call -------------------------------------------
+  // False while no usable credential is at hand: nothing may be prepared.
+  [[nodiscard]] virtual bool ready(WallTime now) const = 0;
+  // A request to the credential endpoint when one is due now. Mints local tokens as a side effect.
+  [[nodiscard]] virtual std::optional<HttpRequest> needs_auth(WallTime now) = 0;
+  // An auth or config verdict names what to do; ok when a new credential was stored.
+  [[nodiscard]] virtual Verdict accept_auth(const CallResult& result, WallTime now) = 0;
+  // The last verdict asked for a fresh credential (once per credential).
+  virtual void credential_refused(WallTime now) = 0;
+};
+
+}  // namespace sendonce

@@ -1,0 +1,133 @@
+// The configuration as typed values (config/sendonce.toml is the commented sample,
+// docs/configuration.md the reference generated from the loader's table). Every member has the
+// default that the reference prints. Positions point into the file, for error messages.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plugin/core/clock.hpp"
+#include "plugin/message/notification.hpp"
+
+namespace sendonce {
+
+struct Position {
+  std::string file{};
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+};
+
+// "cred:NAME" (below $CREDENTIALS_DIRECTORY) or "file:/absolute/path". Never a secret itself.
+struct SecretRef {
+  std::string text{};
+  Position at{};
+};
+
+struct InstanceConfig {
+  std::string name = "sendonce";
+  std::string state_dir = "/var/lib/sendonce";
+  std::string socket = "/run/sendonce/admin.sock";
+  Duration drain = std::chrono::seconds(20);
+};
+
+struct NatsConfig {
+  std::vector<std::string> servers{"nats://127.0.0.1:4222"};
+  std::optional<SecretRef> credentials{};  // a .creds file
+  std::string ca{};                        // PEM file; empty: the system's
+  std::string domain{};                    // replaces $JS.API by $JS.<domain>.API
+  std::string api_prefix{};
+  Duration connect = std::chrono::seconds(5);
+  std::string outcomes_stream = "SENDONCE_OUTCOMES";
+  std::string dead_letter_stream = "SENDONCE_DLQ";
+};
+
+enum class Durability : std::uint8_t { commit, process };
+
+struct LedgerConfig {
+  std::uint64_t map_size = 8ULL << 30U;
+  Durability durability = Durability::commit;
+  Duration linger = std::chrono::milliseconds(3);   // upper bound of the adaptive linger
+};
+
+enum class ApnsEnvironment : std::uint8_t { production, sandbox };
+
+struct ProviderConfig {
+  std::string name{};
+  Position at{};
+  ProviderKind kind = ProviderKind::apns;
+  std::string endpoint{};                  // https://host[:port]; default by kind
+  // apns
+  std::string topic{};
+  ApnsEnvironment environment = ApnsEnvironment::production;
+  std::string team{};
+  std::string key_id{};
+  std::optional<SecretRef> key{};          // .p8
+  Duration refresh = std::chrono::minutes(45);
+  // fcm
+  std::string project{};                   // default: the service account's
+  std::optional<SecretRef> service_account{};
+  std::string token_endpoint{};            // default: the service account's token_uri
+  // all
+  Duration connect = std::chrono::seconds(3);
+  Duration total = std::chrono::seconds(10);
+  std::uint32_t connections = 1;
+  std::uint32_t streams = 1000;            // per connection; the peer's limit counts too
+  double rate_per_second = 0;              // 0: none
+  std::uint32_t breaker_open_after = 20;
+  Duration breaker_probe = std::chrono::seconds(5);
+  std::string proxy{};                     // http://host:port
+  std::optional<SecretRef> proxy_credentials{};  // user:password
+  std::string ca{};                        // PEM file; empty: the system's
+  bool insecure = false;                   // plain http, loopback only
+};
+
+enum class AmbiguityPolicy : std::uint8_t { resend, resend_with_key, lookup, give_up };
+enum class Priority : std::uint8_t { normal, high };
+enum class EventsMode : std::uint8_t { all, exceptions };
+
+struct RetryConfig {
+  Duration first = std::chrono::seconds(2);
+  double factor = 2.0;
+  Duration cap = std::chrono::minutes(10);
+  std::uint32_t attempts = 8;
+  Duration horizon = std::chrono::hours(12);
+};
+
+struct ClassConfig {
+  std::string name{};
+  Position at{};
+  std::string stream = "NOTIFY";
+  std::string subject{};                   // filter, e.g. notify.otp.>
+  std::string key_scope{};                 // default: name
+  std::vector<std::string> key{"event_id", "recipient", "channel", "template"};
+  std::vector<std::string> key_previous{};
+  Priority priority = Priority::normal;
+  Duration expires{};                      // mandatory
+  Duration claim = std::chrono::seconds(45);
+  Duration retention{};                    // mandatory
+  Duration replay{};                       // longest replay after an incident
+  Duration ack_wait = std::chrono::seconds(60);
+  std::uint32_t in_flight = 4096;
+  std::uint32_t max_ack_pending = 100'000;
+  RetryConfig retry{};
+  AmbiguityPolicy ambiguous_default{};     // mandatory
+  std::map<Channel, AmbiguityPolicy> ambiguous{};
+  std::map<Channel, std::vector<std::string>> route{};
+  std::string collapse{};
+  EventsMode events = EventsMode::all;
+  double rate_per_second = 0;
+};
+
+struct Config {
+  InstanceConfig instance{};
+  NatsConfig nats{};
+  LedgerConfig ledger{};
+  std::vector<ProviderConfig> providers{};  // in the order of the file
+  std::vector<ClassConfig> classes{};       // in the order of the file
+  std::string hash{};                       // of the effective values, for `status`
+};
+
+}  // namespace sendonce

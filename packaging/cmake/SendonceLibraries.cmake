@@ -1,0 +1,17 @@
+# Third-party libraries, each as packaged by Debian 12 and 13 (docs/adr/0002-debian-libraries.md).
+find_package(PkgConfig REQUIRED)
+# cnats' own CMake package names a static library that Debian does not ship.
+pkg_check_modules(NATS REQUIRED IMPORTED_TARGET libnats>=3.4)
+pkg_check_modules(LMDB REQUIRED IMPORTED_TARGET lmdb)
+pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.88)
+pkg_check_modules(NGHTTP2 REQUIRED IMPORTED_TARGET libnghttp2>=1.52)
+pkg_check_modules(SIMDJSON REQUIRED IMPORTED_TARGET simdjson)
+find_package(OpenSSL 3.0 REQUIRED)
+find_package(Threads REQUIRED)
+find_package(toml11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+if(SENDONCE_TESTS)
+  find_package(GTest REQUIRED)
+endif()

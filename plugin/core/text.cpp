@@ -1,0 +1,207 @@
+#include "plugin/core/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+
+namespace sendonce {
+namespace {
+
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+constexpr std::string_view kBase64Url =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+std::uint32_t byte_at(std::string_view bytes, std::size_t i) {
+  return i < bytes.size() ? static_cast<std::uint8_t>(bytes[i]) : 0U;
+}
+
+int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// Reads exactly `digits` decimal digits at `at`; negative when they are not all there.
+int fixed_number(std::string_view text, std::size_t at, std::size_t digits) {
+  if (at + digits > text.size()) return -1;
+  int value = 0;
+  for (const char c : text.substr(at, digits)) {
+    if (c < '0' || c > '9') return -1;
+    value = value * 10 + (c - '0');
+  }
+  return value;
+}
+
+// The offset of an RFC 3339 time at `at`, in minutes; empty when malformed or not at the end.
+std::optional<std::chrono::minutes> utc_offset(std::string_view text, std::size_t at) {
+  if (at >= text.size()) return std::nullopt;
+  if (text[at] == 'Z' || text[at] == 'z') {
+    if (at + 1 != text.size()) return std::nullopt;
+    return std::chrono::minutes(0);
+  }
+  if ((text[at] != '+' && text[at] != '-') || at + 6 != text.size() || text[at + 3] != ':')
+    return std::nullopt;
+  const int hours = fixed_number(text, at + 1, 2);
+  const int minutes = fixed_number(text, at + 4, 2);
+  if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return std::nullopt;
+  const int total = hours * 60 + minutes;
+  return std::chrono::minutes(text[at] == '-' ? -total : total);
+}
+
+}  // namespace
+
+void append_hex(std::string& out, std::string_view bytes) {
+  for (const char c : bytes) {
+    const auto b = static_cast<std::uint8_t>(c);
+    out.push_back(kHexDigits[b >> 4U]);
+    out.push_back(kHexDigits[b & 15U]);
+  }
+}
+
+std::string hex(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size() * 2);
+  append_hex(out, bytes);
+  return out;
+}
+
+std::optional<std::string> unhex(std::string_view text) {
+  if (text.size() % 2 != 0) return std::nullopt;
+  std::string out;
+  out.reserve(text.size() / 2);
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    const int high = hex_value(text[i]);
+    const int low = hex_value(text[i + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    out.push_back(static_cast<char>(high * 16 + low));
+  }
+  return out;
+}
+
+void append_base64url(std::string& out, std::string_view bytes) {
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::uint32_t group =
+        byte_at(bytes, i) << 16U | byte_at(bytes, i + 1) << 8U | byte_at(bytes, i + 2);
+    const std::size_t digits = std::min<std::size_t>(bytes.size() - i, 3) + 1;
+    for (std::size_t d = 0; d < digits; ++d) out.push_back(kBase64Url[(group >> (18U - 6U * d)) & 63U]);
+  }
+}
+
+std::string base64url(std::string_view bytes) {
+  std::string out;
+  out.reserve((bytes.size() * 4 + 2) / 3);
+  append_base64url(out, bytes);
+  return out;
+}
+
+std::optional<std::string> unbase64url(std::string_view text) {
+  if (text.size() % 4 == 1) return std::nullopt;
+  std::string out;
+  out.reserve(text.size() * 3 / 4);
+  std::uint32_t bits = 0;
+  unsigned held = 0;
+  for (const char c : text) {
+    const std::size_t value = kBase64Url.find(c);
+    if (value == std::string_view::npos) return std::nullopt;
+    bits = bits << 6U | static_cast<std::uint32_t>(value);
+    held += 6;
+    if (held < 8) continue;
+    held -= 8;
+    out.push_back(static_cast<char>(bits >> held & 255U));
+  }
+  if ((bits & ((1U << held) - 1U)) != 0) return std::nullopt;  // left-over bits must be zero
+  return out;
+}
+
+std::string uuid_text(std::span<const std::uint8_t, 16> bytes) {
+  std::string out;
+  out.reserve(36);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) out.push_back('-');
+    out.push_back(kHexDigits[bytes[i] >> 4U]);
+    out.push_back(kHexDigits[bytes[i] & 15U]);
+  }
+  return out;
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+  out.push_back('"');
+  std::size_t clean = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<std::uint8_t>(text[i]);
+    if (c >= 0x20 && c != '"' && c != '\\') continue;
+    out.append(text.substr(clean, i - clean));
+    clean = i + 1;
+    switch (c) {
+      case '"': out.append("\\\""); break;
+      case '\\': out.append("\\\\"); break;
+      case '\n': out.append("\\n"); break;
+      case '\r': out.append("\\r"); break;
+      case '\t': out.append("\\t"); break;
+      default:
+        out.append("\\u00");
+        out.push_back(kHexDigits[c >> 4U]);
+        out.push_back(kHexDigits[c & 15U]);
+    }
+  }
+  out.append(text.substr(clean));
+  out.push_back('"');
+}
+
+void append_number(std::string& out, std::int64_t value) {
+  std::array<char, 24> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  out.append(digits.data(), end.ptr);
+}
+
+std::string rfc3339(WallTime t) {
+  using std::chrono::days, std::chrono::floor, std::chrono::milliseconds;
+  const auto since = floor<milliseconds>(t.time_since_epoch());
+  const auto day = floor<days>(since);
+  const std::chrono::year_month_day date{std::chrono::sys_days(day)};
+  const std::chrono::hh_mm_ss time{since - day};
+  std::array<char, 40> out{};
+  std::snprintf(out.data(), out.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
+                static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
+                static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()),
+                static_cast<int>(time.subseconds().count()));
+  return out.data();
+}
+
+std::optional<WallTime> parse_rfc3339(std::string_view text) {
+  const int year = fixed_number(text, 0, 4);
+  const int month = fixed_number(text, 5, 2);
+  const int day = fixed_number(text, 8, 2);
+  const int hour = fixed_number(text, 11, 2);
+  const int minute = fixed_number(text, 14, 2);
+  const int second = fixed_number(text, 17, 2);
+  if (year < 1970 || month < 0 || day < 0 || hour < 0 || minute < 0 || second < 0)
+    return std::nullopt;
+  if (year > 2200 || hour > 23 || minute > 59 || second > 60) return std::nullopt;
+  if (text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != 't') ||
+      text[13] != ':' || text[16] != ':')
+    return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (!date.ok()) return std::nullopt;
+  std::size_t at = 19;
+  Duration fraction{0};
+  if (at < text.size() && text[at] == '.') {
+    std::int64_t scale = 100'000'000;
+    const std::size_t first = ++at;
+    for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at, scale /= 10)
+      fraction += Duration((text[at] - '0') * scale);
+    if (at == first || at - first > 9) return std::nullopt;
+  }
+  const auto offset = utc_offset(text, at);
+  if (!offset) return std::nullopt;
+  return WallTime(std::chrono::sys_days(date).time_since_epoch() + std::chrono::hours(hour) +
+                  std::chrono::minutes(minute) + std::chrono::seconds(second) + fraction - *offset);
+}
+
+}  // namespace sendonce

@@ -1,0 +1,132 @@
+// The transport port: one HTTP request, one honest answer about what may have left.
+//
+// submit() hands a request over; every accepted ticket completes exactly once through poll(). A
+// completion either holds an answer or says why there is none, with an effect that is proven:
+// `not_sent` only when no byte of the request was ever passed to a write call, or the peer refused it
+// by protocol (RFC 9113 8.7, 6.8), or a whole-body provider was cut short.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "plugin/core/clock.hpp"
+#include "plugin/core/ids.hpp"
+#include "plugin/core/verdict.hpp"
+
+namespace sendonce {
+
+// Header fields in one buffer: names in lower case, values opaque.
+class Headers {
+ public:
+  struct View {
+    std::string_view name{};
+    std::string_view value{};
+    bool never_index = false;  // secret or unique: RFC 7541 7.1.3
+  };
+
+  void add(std::string_view header_name, std::string_view value, bool never_index = false);
+  [[nodiscard]] std::size_t size() const noexcept { return slots_.size(); }
+  [[nodiscard]] View operator[](std::size_t i) const noexcept;
+  [[nodiscard]] std::optional<std::string_view> find(std::string_view header_name) const noexcept;
+  [[nodiscard]] std::size_t bytes() const noexcept { return text_.size(); }
+  void clear() noexcept;
+
+ private:
+  struct Slot {
+    std::uint32_t at = 0;
+    std::uint16_t name_size = 0;
+    std::uint16_t value_size = 0;
+    bool never_index = false;
+  };
+  std::string text_{};
+  std::vector<Slot> slots_{};
+};
+
+// Never printed: path, headers and body hold destinations and credentials.
+struct HttpRequest {
+  std::string method = "POST";
+  std::string url{};         // only for credential exchange; empty: the provider's own endpoint
+  std::string path{};        // with query, when url is empty
+  Headers headers{};         // without pseudo headers and content-length
+  std::string body{};
+  // One more look at the clock in the last moment: no frame leaves after either of them.
+  WallTime not_after_wall{WallTime::max()};
+  MonoTime not_after_mono{MonoTime::max()};
+  bool only_stream = false;  // nothing else may be open on the connection (APNs before its first answer)
+};
+
+struct HttpAnswer {
+  int status = 0;
+  Headers headers{};
+  std::string body{};        // bounded, see TransportLimits
+};
+
+enum class Cause : std::uint8_t {
+  connect,          // no connection: name, refused, proxy, timeout
+  tls,              // certificate, protocol or ALPN: configuration
+  client_auth,      // our client certificate was refused
+  refused,          // REFUSED_STREAM, or above the last stream of a GOAWAY
+  reset,            // RST_STREAM with another code
+  connection_lost,
+  timed_out,
+  cancelled,
+  oversized,        // the answer went over a limit
+  not_started,      // too late, or the transport is closing
+};
+[[nodiscard]] std::string_view name(Cause cause);
+
+struct CallFailure {
+  Effect effect = Effect::maybe_sent;  // never `sent`
+  Cause cause = Cause::connection_lost;
+  bool complete = false;               // the request's last byte had been offered
+  std::optional<HttpAnswer> partial{}; // may hold the receipt (APNs: 200 + apns-id)
+  std::uint32_t h2_error = 0;
+  std::string text{};                  // safe to print
+};
+
+using CallResult = std::variant<HttpAnswer, CallFailure>;
+
+struct Completion {
+  Ticket ticket{};
+  CallResult result{};
+  Duration elapsed{};                  // since submit
+};
+
+// How the pool of one provider stands.
+struct PoolState {
+  std::size_t room = 0;                // requests that would start without waiting
+  std::size_t open = 0;                // in flight or queued
+  std::size_t connections = 0;         // ready ones
+  std::optional<MonoTime> retry_at{};  // backing off until then
+  std::string last_error{};            // why there is no connection; safe to print
+  std::optional<Cause> last_cause{};
+  std::uint64_t connects = 0;
+  std::uint64_t goaways = 0;
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  // False: no room now; nothing was taken and no completion will come.
+  [[nodiscard]] virtual bool submit(Ticket ticket, ProviderIndex provider, HttpRequest request,
+                                    Duration timeout) = 0;
+  // The ticket still completes, as `cancelled`, with its proven effect.
+  virtual void cancel(Ticket ticket) = 0;
+  // Asks for connections although nothing is queued; called while deliveries wait.
+  virtual void warm_up(ProviderIndex provider) = 0;
+  // Retires every connection of the provider (new credential, or the provider's fault).
+  virtual void renew(ProviderIndex provider) = 0;
+  [[nodiscard]] virtual PoolState state(ProviderIndex provider) const = 0;
+
+  // Serves sockets for at most `wait` and appends what has completed. Returns early when wake() is
+  // called.
+  virtual void poll(std::vector<Completion>& done, Duration wait) = 0;
+  virtual void wake() = 0;             // any thread
+};
+
+}  // namespace sendonce
