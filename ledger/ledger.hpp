@@ -139,7 +139,8 @@ struct Conflict {};                   // same key, other content (law 10)
 struct DeadLetterDue {
   std::string reason{};
 };
-using ClaimReply = std::variant<Claimed, Busy, Waiting, Done, Conflict, DeadLetterDue>;
+struct Stopped {};                    // no new claims: the map or the disk runs full; ask again later
+using ClaimReply = std::variant<Claimed, Busy, Waiting, Done, Conflict, DeadLetterDue, Stopped>;
 
 struct Settled {
   bool fenced = false;                // an older fence: its knowledge was kept, nothing else
