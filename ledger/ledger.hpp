@@ -52,6 +52,9 @@ struct ClaimRequest {
   std::string ref{};
   std::optional<DeviceClaim> device{};
   std::string event_id{};  // for the outcome event of a suppressed target; not stored in the row
+  // Not empty: no attempt can ever be made (the payload is at fault, and this says why). The claim
+  // ends the row: failed with its dead letter due, or unknown when an earlier attempt may have sent.
+  std::string refused{};
 };
 
 // The engine's decision about an attempt (or about a claim that it will not follow up).
