@@ -86,7 +86,8 @@ void append_base64url(std::string& out, std::string_view bytes) {
     const std::uint32_t group =
         byte_at(bytes, i) << 16U | byte_at(bytes, i + 1) << 8U | byte_at(bytes, i + 2);
     const std::size_t digits = std::min<std::size_t>(bytes.size() - i, 3) + 1;
-    for (std::size_t d = 0; d < digits; ++d) out.push_back(kBase64Url[(group >> (18U - 6U * d)) & 63U]);
+    for (std::size_t d = 0; d < digits; ++d)
+      out.push_back(kBase64Url[(group >> (18U - 6U * d)) & 63U]);
   }
 }
 
@@ -136,11 +137,21 @@ void append_json_string(std::string& out, std::string_view text) {
     out.append(text.substr(clean, i - clean));
     clean = i + 1;
     switch (c) {
-      case '"': out.append("\\\""); break;
-      case '\\': out.append("\\\\"); break;
-      case '\n': out.append("\\n"); break;
-      case '\r': out.append("\\r"); break;
-      case '\t': out.append("\\t"); break;
+      case '"':
+        out.append("\\\"");
+        break;
+      case '\\':
+        out.append("\\\\");
+        break;
+      case '\n':
+        out.append("\\n");
+        break;
+      case '\r':
+        out.append("\\r");
+        break;
+      case '\t':
+        out.append("\\t");
+        break;
       default:
         out.append("\\u00");
         out.push_back(kHexDigits[c >> 4U]);
@@ -182,8 +193,8 @@ std::optional<WallTime> parse_rfc3339(std::string_view text) {
   if (year < 1970 || month < 0 || day < 0 || hour < 0 || minute < 0 || second < 0)
     return std::nullopt;
   if (year > 2200 || hour > 23 || minute > 59 || second > 60) return std::nullopt;
-  if (text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != 't') ||
-      text[13] != ':' || text[16] != ':')
+  if (text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != 't') || text[13] != ':' ||
+      text[16] != ':')
     return std::nullopt;
   const std::chrono::year_month_day date{std::chrono::year(year),
                                          std::chrono::month(static_cast<unsigned>(month)),

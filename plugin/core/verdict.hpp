@@ -47,15 +47,15 @@ struct Verdict {
   Effect effect = Effect::maybe_sent;  // the safe default is "it may be out there"
   Fault fault = Fault::provider;
   FaultScope scope = FaultScope::delivery;
-  std::string part{};         // with scope `part`: "apns" in FCM's THIRD_PARTY_AUTH_ERROR
-  std::string reason{};       // short, safe to print: the provider's code or our own word
-  std::string message_id{};   // the provider's receipt
-  Duration retry_after{0};    // 0: the provider named none
+  std::string part{};        // with scope `part`: "apns" in FCM's THIRD_PARTY_AUTH_ERROR
+  std::string reason{};      // short, safe to print: the provider's code or our own word
+  std::string message_id{};  // the provider's receipt
+  Duration retry_after{0};   // 0: the provider named none
   std::optional<WallTime> invalid_since{};  // provider's time of a dead device
-  bool receipt_missing = false;    // a 2xx without the receipt: law 6, resend acts as give-up
-  bool refresh_credential = false; // the credential is stale: get a new one once
-  bool needs_proof = false;        // a device fault only if topic and environment have been proven
-  bool reconnect = false;          // retire the connection before the next attempt
+  bool receipt_missing = false;     // a 2xx without the receipt: law 6, resend acts as give-up
+  bool refresh_credential = false;  // the credential is stale: get a new one once
+  bool needs_proof = false;         // a device fault only if topic and environment have been proven
+  bool reconnect = false;           // retire the connection before the next attempt
 };
 
 [[nodiscard]] std::string_view name(Effect effect);
