@@ -95,6 +95,23 @@ ClaimDecision ended_by_claim(Row row, std::string_view reason, const ClaimReques
   return decision;
 }
 
+// The payload can never be sent: no claim is taken for it, its row just ends.
+ClaimDecision refused_by_claim(Row row, const ClaimRequest& request, WallTime now) {
+  const State state = row.effect == Effect::not_sent ? State::failed : State::unknown;
+  end_row(row, state, printable(request.refused, kReasonMax), now, request.retention);
+  row.fault = Fault::request;
+  ClaimDecision decision;
+  if (state == State::failed) {
+    row.dead_letter = DeadLetter::due;
+    decision.reply = DeadLetterDue{row.reason};
+  } else {
+    decision.reply = done_reply(row, true);
+  }
+  decision.event = true;
+  decision.write = std::move(row);
+  return decision;
+}
+
 ClaimDecision take_claim(Row row, bool taken_over, const ClaimRequest& request, Ticket ticket,
                          const RuleContext& context) {
   row.state = State::claimed;
@@ -130,6 +147,7 @@ ClaimDecision end_or_claim(Row row, bool taken_over, const ClaimRequest& request
     return ended_by_claim(std::move(row), "expired", request, context.now);
   if (dead_device(request, facts))
     return ended_by_claim(std::move(row), "dead device", request, context.now);
+  if (!request.refused.empty()) return refused_by_claim(std::move(row), request, context.now);
   if (!taken_over && row.next_at > context.now) return answer(Waiting{row.next_at});
   if (facts.claims_stopped) return stopped();
   return take_claim(std::move(row), taken_over, request, ticket, context);
