@@ -6,11 +6,13 @@
 #include <cstring>
 #include <queue>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -185,6 +187,11 @@ const ServerTotals& H2Server::totals() const {
 
 void H2Server::run() {
   State& s = *state_;
+  // OpenSSL writes with write(2); a client that has gone must not end the process.
+  sigset_t broken_pipe;
+  ::sigemptyset(&broken_pipe);
+  ::sigaddset(&broken_pipe, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
   std::array<epoll_event, 64> events{};
   while (!s.stopping.load()) {
     const int n = ::epoll_wait(s.epoll, events.data(), static_cast<int>(events.size()),
@@ -195,6 +202,7 @@ void H2Server::run() {
     s.handler.on_idle();
   }
   s.connections.clear();
+  ::close(std::exchange(s.listener, -1));
   s.handler.on_idle();
 }
 
