@@ -39,7 +39,6 @@ Result<LedgerReply> Batch::apply(const TicketedRequest& request) {
             return page;
           },
           [&](const OutboxRemove& r) -> Result<LedgerReply> {
-            changed_ = changed_ || !r.entries.empty();
             for (const OutboxSeq seq : r.entries) SO_CHECK(store_.remove_outbox(seq));
             return Removed{};
           },
@@ -81,7 +80,6 @@ Result<LedgerReply> Batch::apply_claim(const ClaimRequest& request, Ticket ticke
   ClaimDecision decision = decide_claim(std::move(row), request, ticket, facts, context());
   if (decision.fence_used) ++life_.next_fence;
   if (!decision.write) return decision.reply;
-  changed_ = true;
   // A row found under the previous recipe's key goes on under the present one.
   decision.write->key = request.key;
   if (id) {
@@ -103,7 +101,6 @@ Result<LedgerReply> Batch::apply_settlement(const Settlement& settlement) {
   if (settlement.device) SO_CHECK(note_device(settlement, found->row.ref, found->row.provider));
   SettleDecision decision = decide_settle(std::move(found->row), settlement, context());
   if (!decision.write) return decision.reply;
-  changed_ = true;
   SO_CHECK(store_.update(id, *decision.write, settlement.key));
   track(id, due_before, open_before, *decision.write);
   if (decision.event) events_.add_outcome(*decision.write, settlement.event_id);
@@ -116,7 +113,6 @@ Result<void> Batch::note_device(const Settlement& settlement, const std::string&
   SO_TRY(const auto known, store_.device(change.hash));
   const DeviceDecision decision = decide_device(known, settlement, now_);
   if (!decision.write) return {};
-  changed_ = true;
   SO_CHECK(store_.put_device(change.hash, *decision.write));
   const std::string reason = printable(settlement.verdict.reason, kReasonMax);
   events_.add_device({.hash = change.hash,
@@ -137,7 +133,6 @@ Result<LedgerReply> Batch::apply_dead_letter_done(const DeadLetterDone& done) {
   const auto due_before = due_time(found->row, life_.incarnation);
   const auto row = decide_dead_letter_done(std::move(found->row));
   if (!row) return Removed{};
-  changed_ = true;
   SO_CHECK(store_.update(id, *row, row->key));
   track(id, due_before, false, *row);
   return Removed{};
@@ -145,16 +140,20 @@ Result<LedgerReply> Batch::apply_dead_letter_done(const DeadLetterDone& done) {
 
 Result<LedgerReply> Batch::apply_sweep(const Sweep& sweep) {
   Swept swept;
-  SO_CHECK(sweep_due(sweep.max_rows, swept));
-  SO_TRY(const Expiry expiry,
-         store_.expire(memory_clock(now_, life_.newest_stored), sweep.max_rows));
+  // Rows have moved already: what the agenda says of them holds again after the commit.
+  if (std::exchange(swept_, true)) return swept;
+  const std::size_t max = std::min(sweep.max_rows, kSweepMax);
+  SO_CHECK(sweep_due(max, swept));
+  SO_TRY(const Expiry expiry, store_.expire(memory_clock(now_, life_.newest_stored), max));
   swept.expired = expiry.removed;
-  changed_ = changed_ || expiry.removed > 0 || !expiry.moved.empty();
   for (const auto& [from, to] : expiry.moved)
     notes_.push_back({.id = from, .due = std::nullopt, .moved_to = to});
   swept.next_due = life_.agenda.next();
   if (expiry.next && (!swept.next_due || *expiry.next < *swept.next_due))
     swept.next_due = expiry.next;
+  // The clock of memory may stand still: do not ask at once for what cannot be done yet.
+  const bool idle = swept.ended + swept.expired + swept.lost_dead_letters + expiry.moved.size() == 0;
+  if (idle && swept.next_due && *swept.next_due <= now_) swept.next_due = now_ + kLookAgain;
   return swept;
 }
 
@@ -177,7 +176,6 @@ Result<void> Batch::sweep_due(std::size_t max, Swept& swept) {
                           .moved_to = std::nullopt});
       continue;
     }
-    changed_ = true;
     SO_CHECK(store_.update(entry.row, *decision.write, key));
     track(entry.row, due_before, open_before, *decision.write);
     if (decision.event) events_.add_outcome(*decision.write, "");

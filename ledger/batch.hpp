@@ -29,6 +29,9 @@ struct LedgerLife {
 // Memory is forgotten by the slower of two clocks: one that is wrong cannot delete it.
 [[nodiscard]] WallTime memory_clock(WallTime now, WallTime newest_stored);
 
+// A sweep touches no more rows than this, whatever it is asked for.
+inline constexpr std::size_t kSweepMax = 1000;
+
 class Batch {
  public:
   Batch(Store& store, LedgerLife& life, EventBatch& events, WallTime now);
@@ -40,7 +43,7 @@ class Batch {
   void committed();
   void abandoned();
 
-  [[nodiscard]] bool changed() const { return changed_; }
+  [[nodiscard]] bool swept() const { return swept_; }
 
  private:
   Result<LedgerReply> apply_claim(const ClaimRequest& request, Ticket ticket);
@@ -65,7 +68,7 @@ class Batch {
   LedgerLife& life_;
   EventBatch& events_;
   WallTime now_;
-  bool changed_ = false;
+  bool swept_ = false;
   std::int64_t opened_ = 0;
   std::vector<Note> notes_{};
   std::vector<Agenda::Entry> taken_{};

@@ -101,7 +101,7 @@ std::string& EventBatch::body_for(std::string subject) {
   Entry& entry = entries_.emplace_back();
   entry.subject = std::move(subject);
   entry.events = 1;
-  entry.body = "[";
+  entry.body.push_back('[');
   return entry.body;
 }
 

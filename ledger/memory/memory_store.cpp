@@ -40,10 +40,11 @@ Result<void> MemoryStore::update(RowId id, const Row& row, const Key& old_key) {
   MemoryDisk::Table& table = disk_.tables.at(table_of(id));
   Row& stored = table.rows.at(sequence_of(id));
   SO_ASSERT(stored.key == old_key);
-  undo_.emplace_back([&table, &stored, before = stored, sequence = sequence_of(id)] {
-    table.by_key.erase(stored.key);
+  undo_.emplace_back([&table, before = stored, sequence = sequence_of(id)] {
+    Row& changed = table.rows.at(sequence);
+    table.by_key.erase(changed.key);
     table.by_key[before.key] = sequence;
-    stored = before;
+    changed = before;
   });
   table.by_key.erase(old_key);
   table.by_key[row.key] = sequence_of(id);
