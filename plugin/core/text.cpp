@@ -182,11 +182,13 @@ std::string uuid_text(std::span<const std::uint8_t, 16> bytes) {
 void append_json_string(std::string& out, std::string_view text) {
   const std::size_t clean = clean_run(text, 0);
   const std::size_t before = out.size();
-  out.resize_and_overwrite(before + clean + 2, [&](char* data, std::size_t size) {
+  const std::size_t after = before + clean + 2;
+  // libstdc++ 12 hands the callback its new capacity instead of the size: not looked at.
+  out.resize_and_overwrite(after, [&](char* data, std::size_t /*size*/) {
     data[before] = '"';
     std::memcpy(data + before + 1, text.data(), clean);
-    data[size - 1] = '"';
-    return size;
+    data[after - 1] = '"';
+    return after;
   });
   if (clean == text.size()) return;
   out.pop_back();
