@@ -180,12 +180,23 @@ std::string uuid_text(std::span<const std::uint8_t, 16> bytes) {
 }
 
 void append_json_string(std::string& out, std::string_view text) {
-  out.push_back('"');
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t clean = clean_run(text, at);
-    out.append(text.substr(at, clean));
-    at += clean;
-    if (at < text.size()) append_escape(out, text[at++]);
+  const std::size_t clean = clean_run(text, 0);
+  const std::size_t before = out.size();
+  const std::size_t after = before + clean + 2;
+  // libstdc++ 12 hands the callback its new capacity instead of the size: not looked at.
+  out.resize_and_overwrite(after, [&](char* data, std::size_t /*size*/) {
+    data[before] = '"';
+    std::memcpy(data + before + 1, text.data(), clean);
+    data[after - 1] = '"';
+    return after;
+  });
+  if (clean == text.size()) return;
+  out.pop_back();
+  for (std::size_t at = clean; at < text.size();) {
+    append_escape(out, text[at++]);
+    const std::size_t run = clean_run(text, at);
+    out.append(text.substr(at, run));
+    at += run;
   }
   out.push_back('"');
 }

@@ -19,7 +19,7 @@ Result<void> Canonicaliser::append_value(std::string& out, JsonReader& reader,
     case JsonType::array:
       return append_array(out, reader, path);
     case JsonType::string:
-      append_json_string(out, reader.string(string_));
+      reader.append_string(out, string_);
       return {};
     case JsonType::number:
     case JsonType::boolean:

@@ -5,6 +5,8 @@
 
 #include <simdjson.h>
 
+#include "plugin/core/text.hpp"
+
 namespace sendonce {
 namespace {
 
@@ -122,29 +124,6 @@ JsonReader::JsonReader(std::string_view text, bool escapes) : text_(text), escap
   skip_space();
 }
 
-JsonType JsonReader::type() const {
-  switch (peek()) {
-    case '{':
-      return JsonType::object;
-    case '[':
-      return JsonType::array;
-    case '"':
-      return JsonType::string;
-    case 't':
-    case 'f':
-      return JsonType::boolean;
-    case 'n':
-      return JsonType::null;
-    default:
-      return JsonType::number;
-  }
-}
-
-void JsonReader::enter() {
-  SO_ASSERT(peek() == '{' || peek() == '[');
-  ++at_;
-}
-
 bool JsonReader::at_end(char closing) {
   skip_space();
   if (peek() == ',') {
@@ -185,11 +164,26 @@ std::string_view JsonReader::quoted() {
   return {first, end};
 }
 
+bool JsonReader::has_escape(std::string_view written) const {
+  return escapes_ && written.find('\\') != std::string_view::npos;
+}
+
 std::string_view JsonReader::string(std::string& scratch) {
   const std::string_view written = quoted();
-  if (!escapes_ || written.find('\\') == std::string_view::npos) return written;
+  if (!has_escape(written)) return written;
   unescape(written, scratch);
   return scratch;
+}
+
+void JsonReader::append_string(std::string& out, std::string& scratch) {
+  const std::size_t first = at_;
+  const std::string_view written = quoted();
+  if (!has_escape(written)) {
+    out.append(text_.substr(first, at_ - first));  // nothing that needs an escape can stand bare
+    return;
+  }
+  unescape(written, scratch);
+  append_json_string(out, scratch);
 }
 
 std::string_view JsonReader::raw() {

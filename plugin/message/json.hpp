@@ -29,9 +29,28 @@ struct JsonLimits {
 // process.
 class JsonReader {
  public:
-  [[nodiscard]] JsonType type() const;  // of the value at the position
+  [[nodiscard]] JsonType type() const {  // of the value at the position
+    switch (peek()) {
+      case '{':
+        return JsonType::object;
+      case '[':
+        return JsonType::array;
+      case '"':
+        return JsonType::string;
+      case 't':
+      case 'f':
+        return JsonType::boolean;
+      case 'n':
+        return JsonType::null;
+      default:
+        return JsonType::number;
+    }
+  }
 
-  void enter();  // into the object or array at the position
+  void enter() {  // into the object or array at the position
+    SO_ASSERT(peek() == '{' || peek() == '[');
+    ++at_;
+  }
   // False: that was the last one, and the object or array has been left. Else the position is at
   // the member's value or the element, which must be read before the next call.
   [[nodiscard]] bool next_member();
@@ -41,6 +60,8 @@ class JsonReader {
 
   // The string at the position without quotes and escapes: in the text itself, or in `scratch`.
   [[nodiscard]] std::string_view string(std::string& scratch);
+  // The same with its quotes and the fewest escapes.
+  void append_string(std::string& out, std::string& scratch);
   [[nodiscard]] std::string_view raw();  // any value, as written
 
  private:
@@ -55,6 +76,7 @@ class JsonReader {
     while (at_ < text_.size() && text_[at_] <= ' ') ++at_;
   }
   [[nodiscard]] bool at_end(char closing);
+  [[nodiscard]] bool has_escape(std::string_view written) const;
   [[nodiscard]] std::string_view quoted();  // what stands between the quotes, as written
 
   std::string_view text_;

@@ -23,8 +23,11 @@ class MemberSet {
   [[nodiscard]] bool has(std::size_t position) const { return (met_ >> position & 1U) != 0; }
 
  private:
+  [[nodiscard]] std::size_t find(std::string_view name) const;
+
   std::span<const std::string_view> allowed_;
   std::uint64_t met_ = 0;
+  std::size_t next_ = 0;  // members mostly come in the order of the documentation
 };
 
 }  // namespace sendonce
