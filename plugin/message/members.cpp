@@ -1,0 +1,38 @@
+#include "plugin/message/members.hpp"
+
+#include <string>
+
+#include "plugin/core/nearest.hpp"
+
+namespace sendonce {
+namespace {
+
+std::unexpected<Error> refuse_unknown(std::string_view name, const JsonPath& object,
+                                      std::span<const std::string_view> allowed) {
+  std::string what = "unknown member";
+  const std::string_view near = nearest_name(name, allowed);
+  if (!near.empty()) {
+    what.append("; did you mean ").append(near).append("?");
+  } else {
+    what.append("; allowed are ");
+    for (std::size_t i = 0; i < allowed.size(); ++i)
+      what.append(i == 0 ? "" : ", ").append(allowed[i]);
+  }
+  return JsonPath(object, name).refuse(what);
+}
+
+}  // namespace
+
+Result<std::size_t> MemberSet::meet(std::string_view name, const JsonPath& object) {
+  for (std::size_t i = 0; i < allowed_.size(); ++i) {
+    const std::string_view candidate = allowed_[i];
+    if (candidate.size() != name.size() || candidate.front() != name.front() || candidate != name)
+      continue;
+    if (has(i)) return JsonPath(object, name).refuse("the member is given twice");
+    met_ |= std::uint64_t{1} << i;
+    return i;
+  }
+  return refuse_unknown(name, object, allowed_);
+}
+
+}  // namespace sendonce
