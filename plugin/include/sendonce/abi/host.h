@@ -96,6 +96,9 @@ typedef struct sendonce_host {
 /* One finding of check, worst first. [control], called on the caller's thread. */
 typedef void (*sendonce_finding_fn)(void* ctx, int32_t level, sendonce_str text);
 
+/* The time that the configuration gives to calls in flight ([instance] drain). */
+#define SENDONCE_DRAIN_CONFIGURED UINT64_MAX
+
 /* One sidecar. Owned by the library, from open to close. */
 typedef struct sendonce_instance sendonce_instance;
 
@@ -126,7 +129,8 @@ typedef struct sendonce_module_api {
    * [control] */
   sendonce_rc (*reload)(sendonce_instance* instance, sendonce_text* error);
 
-  /* Takes no more messages, gives the calls in flight up to `timeout_ms` to end, gives back what
+  /* Takes no more messages, gives the calls in flight up to `timeout_ms` (or
+   * SENDONCE_DRAIN_CONFIGURED) to end, gives back what
    * never started, flushes, then stops. OK when nothing was left in flight; UNAVAILABLE when the
    * time was up: those deliveries stay claimed and are in doubt. Stopped in both cases. [control]
    */
