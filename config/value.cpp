@@ -184,30 +184,4 @@ std::string list_of(std::span<const std::string_view> names) {
   return out;
 }
 
-std::span<const std::string_view> names_of(Durability) {
-  static constexpr std::array<std::string_view, 2> kNames{"commit", "process"};
-  return kNames;
-}
-
-std::span<const std::string_view> names_of(ApnsEnvironment) {
-  static constexpr std::array<std::string_view, 2> kNames{"production", "sandbox"};
-  return kNames;
-}
-
-std::span<const std::string_view> names_of(AmbiguityPolicy) {
-  static constexpr std::array<std::string_view, 4> kNames{"resend", "resend-with-key", "lookup",
-                                                          "give-up"};
-  return kNames;
-}
-
-std::span<const std::string_view> names_of(Priority) {
-  static constexpr std::array<std::string_view, 2> kNames{"normal", "high"};
-  return kNames;
-}
-
-std::span<const std::string_view> names_of(EventsMode) {
-  static constexpr std::array<std::string_view, 2> kNames{"all", "exceptions"};
-  return kNames;
-}
-
 }  // namespace sendonce
