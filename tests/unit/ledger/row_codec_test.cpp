@@ -241,11 +241,14 @@ TEST_P(Golden, IsReadAndWrittenAlike) {
   EXPECT_EQ(*decoded, row);
   EXPECT_EQ(encode_row(row), bytes);
 }
+std::string golden_name(const testing::TestParamInfo<std::pair<std::string, Row>>& tested) {
+  return tested.param.first;
+}
 INSTANTIATE_TEST_SUITE_P(Rows, Golden,
                          testing::Values(std::pair("row_claimed", typical_claim()),
                                          std::pair("row_accepted", typical_accepted()),
                                          std::pair("row_full", full())),
-                         [](const auto& info) { return info.param.first; });
+                         golden_name);
 
 TEST(DeviceCodec, RoundTripsAndRefusesDamage) {
   const DeviceRow with{.state = DeviceState::revoked, .since = at(5), .registered_at = at(-7)};
