@@ -114,6 +114,7 @@ Result<Line> read_line(std::string_view text) {
   Line line;
   SO_TRY(line.id, text_member(*tree, "id"));
   SO_TRY(line.provider, text_member(*tree, "provider"));
+  if (line.provider.empty()) return fail(Errc::invalid, "provider is missing");
   SO_TRY(line.answer.status, status_member(*tree));
   SO_TRY(line.answer.headers, headers_member(*tree));
   SO_TRY(line.answer.body, text_member(*tree, "body"));
