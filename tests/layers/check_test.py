@@ -92,6 +92,7 @@ class Rules(unittest.TestCase):
                      "void f() { natsSubscription_Fetch(); }\n", "auto v = curl_version();\n",
                      "std::shared_ptr<int> p;\n", "void f() { throw 1; }\n",
                      "void f() { std::exit(1); }\n", "using namespace std;\n",
+                     "using namespace std::chrono;\n",
                      "// TODO later\n", "// see /home/" + "somebody/notes\n"):
             with self.subTest(code=code):
                 self.expect(self.pipeline(code), "a.hpp:2: ")
@@ -100,7 +101,11 @@ class Rules(unittest.TestCase):
         for code in ("// a steady_clock would be wrong here\n",
                      'auto s = "time(s) to sleep_for";\n', "auto t = row.time();\n",
                      "void f() { lifetime(1); brand(2); }\n", "auto c = loop->time(1);\n",
-                     "auto n = curl_version_info(now);\n", "void on_exit();\n",
+                     "auto n = curl_version_info(now);\n",
+                     "using namespace std::chrono_literals;\n",
+                     "using namespace std::literals;\n",
+                     "using namespace std::string_view_literals;\n",
+                     "void on_exit();\n",
                      'auto p = "/homework/x";\n', "int x = 1'000'000; int y = 0x1'a;\n"):
             with self.subTest(code=code):
                 self.expect(self.pipeline(code))

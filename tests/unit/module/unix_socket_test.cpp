@@ -21,6 +21,7 @@ using std::chrono::seconds;
 // What a killed process leaves behind: a socket file that nobody listens on.
 void leave_stale_socket(const std::string& path) {
   const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_TRUE(fd);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(), path.size());
@@ -98,7 +99,6 @@ TEST(UnixListener, DoesNotRemoveAFile) {
 
 TEST(UnixListener, SaysWhatIsWrongWithThePath) {
   const TempDir dir;
-  const std::string at = dir / "s";
   EXPECT_EQ(UnixListener::bind("").error().code, Errc::invalid);
   EXPECT_EQ(UnixListener::bind((dir / std::string(200, 'x')).string()).error().code, Errc::invalid);
   const auto nowhere = UnixListener::bind((dir / "no/s").string());
