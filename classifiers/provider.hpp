@@ -48,8 +48,8 @@ class Provider {
   // payload error: effect not_sent, no claim is taken.
   [[nodiscard]] virtual Result<HttpRequest> prepare(const Attempt& attempt, WallTime now) = 0;
 
-  // Total: any answer, any bytes, gives a verdict. `environment_proven`: an accepted send has
-  // proven topic and environment of this credential.
+  // Total: any answer, any bytes, gives a verdict. What it cannot know (has this credential ever
+  // been accepted?) it marks for in_light_of().
   [[nodiscard]] virtual Verdict classify(const Target& target, const CallResult& result,
                                          WallTime now) const = 0;
 

@@ -52,6 +52,9 @@ struct ClaimRequest {
   std::string ref{};
   std::optional<DeviceClaim> device{};
   std::string event_id{};  // for the outcome event of a suppressed target; not stored in the row
+  // Not empty: no attempt can ever be made (the payload is at fault, and this says why). The claim
+  // ends the row: failed with its dead letter due, or unknown when an earlier attempt may have sent.
+  std::string refused{};
 };
 
 // The engine's decision about an attempt (or about a claim that it will not follow up).
@@ -139,7 +142,8 @@ struct Conflict {};  // same key, other content (law 10)
 struct DeadLetterDue {
   std::string reason{};
 };
-using ClaimReply = std::variant<Claimed, Busy, Waiting, Done, Conflict, DeadLetterDue>;
+struct Stopped {};                    // no new claims: the map or the disk runs full; ask again later
+using ClaimReply = std::variant<Claimed, Busy, Waiting, Done, Conflict, DeadLetterDue, Stopped>;
 
 struct Settled {
   bool fenced = false;           // an older fence: its knowledge was kept, nothing else

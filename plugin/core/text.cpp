@@ -5,6 +5,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 
 namespace sendonce {
 namespace {
@@ -49,6 +50,56 @@ std::optional<std::chrono::minutes> utc_offset(std::string_view text, std::size_
   if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return std::nullopt;
   const int total = hours * 60 + minutes;
   return std::chrono::minutes(text[at] == '-' ? -total : total);
+}
+
+bool needs_escape(std::uint8_t c) {
+  return c < 0x20 || c == '"' || c == '\\';
+}
+
+// Whether one of eight bytes needs an escape; the high bit of a byte that does gets set. A byte
+// above one that does may be reported wrongly, which costs a second look and nothing else.
+bool any_needs_escape(std::uint64_t eight) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101U;
+  const auto below = [](std::uint64_t word, std::uint64_t limit) {
+    return (word - kOnes * limit) & ~word;
+  };
+  const std::uint64_t marks =
+      below(eight, 0x20) | below(eight ^ (kOnes * '"'), 1) | below(eight ^ (kOnes * '\\'), 1);
+  return (marks & (kOnes * 0x80)) != 0;
+}
+
+// How many bytes from `at` on stand for themselves in a JSON string.
+std::size_t clean_run(std::string_view text, std::size_t at) {
+  std::size_t end = at;
+  for (std::uint64_t eight = 0; end + sizeof eight <= text.size(); end += sizeof eight) {
+    std::memcpy(&eight, text.data() + end, sizeof eight);
+    if (any_needs_escape(eight)) break;
+  }
+  while (end < text.size() && !needs_escape(static_cast<std::uint8_t>(text[end]))) ++end;
+  return end - at;
+}
+
+void append_escape(std::string& out, char c) {
+  switch (c) {
+    case '"':
+      out.append("\\\"");
+      break;
+    case '\\':
+      out.append("\\\\");
+      break;
+    case '\n':
+      out.append("\\n");
+      break;
+    case '\r':
+      out.append("\\r");
+      break;
+    case '\t':
+      out.append("\\t");
+      break;
+    default:
+      out.append("\\u00");
+      append_hex(out, {&c, 1});
+  }
 }
 
 }  // namespace
@@ -129,36 +180,24 @@ std::string uuid_text(std::span<const std::uint8_t, 16> bytes) {
 }
 
 void append_json_string(std::string& out, std::string_view text) {
-  out.push_back('"');
-  std::size_t clean = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<std::uint8_t>(text[i]);
-    if (c >= 0x20 && c != '"' && c != '\\') continue;
-    out.append(text.substr(clean, i - clean));
-    clean = i + 1;
-    switch (c) {
-      case '"':
-        out.append("\\\"");
-        break;
-      case '\\':
-        out.append("\\\\");
-        break;
-      case '\n':
-        out.append("\\n");
-        break;
-      case '\r':
-        out.append("\\r");
-        break;
-      case '\t':
-        out.append("\\t");
-        break;
-      default:
-        out.append("\\u00");
-        out.push_back(kHexDigits[c >> 4U]);
-        out.push_back(kHexDigits[c & 15U]);
-    }
+  const std::size_t clean = clean_run(text, 0);
+  const std::size_t before = out.size();
+  const std::size_t after = before + clean + 2;
+  // libstdc++ 12 hands the callback its new capacity instead of the size: not looked at.
+  out.resize_and_overwrite(after, [&](char* data, std::size_t /*size*/) {
+    data[before] = '"';
+    std::memcpy(data + before + 1, text.data(), clean);
+    data[after - 1] = '"';
+    return after;
+  });
+  if (clean == text.size()) return;
+  out.pop_back();
+  for (std::size_t at = clean; at < text.size();) {
+    append_escape(out, text[at++]);
+    const std::size_t run = clean_run(text, at);
+    out.append(text.substr(at, run));
+    at += run;
   }
-  out.append(text.substr(clean));
   out.push_back('"');
 }
 

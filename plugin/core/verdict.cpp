@@ -4,6 +4,22 @@
 
 namespace sendonce {
 
+Verdict in_light_of(Verdict verdict, bool proven) {
+  if (verdict.needs_proof && !proven) {
+    verdict.name = VerdictClass::token_mismatch;
+    verdict.fault = Fault::mismatch;
+    verdict.invalid_since.reset();
+  }
+  if (verdict.passing_if_proven && proven) {
+    verdict.name = VerdictClass::retryable;
+    verdict.fault = Fault::provider;
+    verdict.scope = FaultScope::delivery;
+  }
+  verdict.needs_proof = false;
+  verdict.passing_if_proven = false;
+  return verdict;
+}
+
 std::string_view name(Effect effect) {
   switch (effect) {
     case Effect::not_sent:
