@@ -136,6 +136,13 @@ class Rules(unittest.TestCase):
                      "tests/unit/CMakeLists.txt": "sendonce_test(NAME m SOURCES m/a.cpp)\n"})
 
 
+    def test_events_are_documented_and_real(self):
+        logs = {"ledger/x.hpp": '#pragma once\nvoid f() {\n  log.warn(\n    "a.b_c", {});\n}\n'}
+        self.expect(logs, "x.hpp:3: event a.b_c is not in the table")
+        self.expect({**logs, "docs/operations.md": "| Event | Means |\n| `a.b_c` | x |\n"})
+        self.expect({"docs/operations.md": "| `a.b` | x |\n"}, "operations.md:1: nothing logs")
+
+
 class Functions(unittest.TestCase):
     def lengths(self, code):
         return {f.name: f.lines for f in source.functions(code)}

@@ -9,8 +9,8 @@ PORTS = ("plugin/message", "plugin/broker", "plugin/transport", "ledger", "class
 BASE = ("plugin/core", "plugin/crypto")
 EVERYTHING = ("*",)
 
-# Folder -> folders it may include, beside itself. The longest matching folder counts; "/*" stands
-# for each folder below, none of which may see another.
+# Folder -> folders it may include, beside itself. The longest matching folder counts, a file that
+# is named counts before its folder; "/*" stands for each folder below, none of which may see another.
 MODULES = {
     "plugin/include/sendonce/abi": (),
     "plugin/core": (),
@@ -26,8 +26,9 @@ MODULES = {
     "classifiers": (*BASE, "plugin/message", "plugin/transport"),
     "classifiers/*": (*BASE, "plugin/message", "plugin/transport", "classifiers",
                       "plugin/include/sendonce/abi"),
-    "config": (*BASE, "plugin/message"),
-    "plugin/pipeline": (*BASE, *PORTS),
+    "config/schema.hpp": (*BASE, "plugin/message"),  # the typed values, a port like the others
+    "config": (*BASE, "plugin/message", "config/schema.hpp"),
+    "plugin/pipeline": (*BASE, *PORTS, "config/schema.hpp"),
     "plugin/module/admin": ("plugin/core",),
     "plugin/module": EVERYTHING,
     "plugin/host": EVERYTHING,
@@ -40,10 +41,17 @@ MODULES = {
 TOP = ("plugin/module", "plugin/host", "plugin/cli")
 MAY_SEE_TOP = (*TOP, "tests", "examples")
 
-# A module's registry is the one file that knows its variants.
+# The one file of a module that knows its variants.
 REGISTRIES = {
-    "classifiers/registry.cpp": "classifiers/",
+    "classifiers/classify_lines.cpp": "classifiers/",  # judges recorded answers of any provider
 }
+
+# ---- log events --------------------------------------------------------------------------------
+
+# Every event that is logged stands in this table, and every one in the table is logged.
+EVENTS_DOCUMENT = "docs/operations.md"
+EVENT_LOGGED = re.compile(r'\b(?:debug|info|warn|error|failed)\(\s*"([a-z_]+(?:\.[a-z_]+)+)"')
+EVENT_LISTED = re.compile(r"^\| `([a-z_]+(?:\.[a-z_]+)+)` \|", re.MULTILINE)
 
 # ---- which file may include which library ------------------------------------------------------
 
