@@ -16,7 +16,9 @@ void append_hex(std::string& out, std::string_view bytes);
 [[nodiscard]] std::string hex(std::string_view bytes);
 // Lower or upper case; empty when `text` is not an even run of hex digits.
 [[nodiscard]] std::optional<std::string> unhex(std::string_view text);
-[[nodiscard]] inline std::string short_key(const Key& key) { return hex(key.view().substr(0, 4)); }
+[[nodiscard]] inline std::string short_key(const Key& key) {
+  return hex(key.view().substr(0, 4));
+}
 
 void append_base64url(std::string& out, std::string_view bytes);  // without padding, RFC 4648 5
 [[nodiscard]] std::string base64url(std::string_view bytes);
