@@ -32,9 +32,12 @@ void end_row(Row& row, State state, std::string_view reason, WallTime now, Durat
 // Without another attempt: what was sent is accepted, what may have been is unknown.
 State ending_without_attempt(Effect effect) {
   switch (effect) {
-    case Effect::not_sent: return State::suppressed;
-    case Effect::maybe_sent: return State::unknown;
-    case Effect::sent: return State::accepted;
+    case Effect::not_sent:
+      return State::suppressed;
+    case Effect::maybe_sent:
+      return State::unknown;
+    case Effect::sent:
+      return State::accepted;
   }
   SO_ASSERT(false);
 }
@@ -78,10 +81,8 @@ Claimed claimed_reply(const Row& row, bool taken_over) {
 }
 
 Done done_reply(const Row& row, bool now) {
-  return {.state = row.state,
-          .effect = row.effect,
-          .revision = row.revision,
-          .suppressed_now = now};
+  return {
+      .state = row.state, .effect = row.effect, .revision = row.revision, .suppressed_now = now};
 }
 
 ClaimDecision ended_by_claim(Row row, std::string_view reason, const ClaimRequest& request,
@@ -153,11 +154,12 @@ void keep_receipt(Row& row, const Settlement& settlement, WallTime now) {
     row.receipts.erase(victim);
   }
   const Verdict& verdict = settlement.verdict;
-  row.receipts.push_back({.at = now,
-                          .fence = settlement.fence,
-                          .verdict = verdict.receipt_missing ? VerdictClass::accepted : verdict.name,
-                          .effect = verdict.effect,
-                          .message_id = printable(verdict.message_id, kMessageIdMax)});
+  row.receipts.push_back(
+      {.at = now,
+       .fence = settlement.fence,
+       .verdict = verdict.receipt_missing ? VerdictClass::accepted : verdict.name,
+       .effect = verdict.effect,
+       .message_id = printable(verdict.message_id, kMessageIdMax)});
 }
 
 Settled settled_reply(const Row& row, bool fenced) {
@@ -171,12 +173,17 @@ Settled settled_reply(const Row& row, bool fenced) {
 State final_state(State wanted, Effect effect) {
   if (effect == Effect::sent) return State::accepted;
   switch (wanted) {
-    case State::waiting: return State::waiting;
-    case State::accepted: return State::unknown;  // no receipt, no acceptance
+    case State::waiting:
+      return State::waiting;
+    case State::accepted:
+      return State::unknown;  // no receipt, no acceptance
     case State::failed:
-    case State::suppressed: return effect == Effect::maybe_sent ? State::unknown : wanted;
-    case State::unknown: return State::unknown;
-    case State::claimed: break;
+    case State::suppressed:
+      return effect == Effect::maybe_sent ? State::unknown : wanted;
+    case State::unknown:
+      return State::unknown;
+    case State::claimed:
+      break;
   }
   SO_ASSERT(false);
 }
@@ -269,8 +276,7 @@ ClaimDecision decide_claim(std::optional<Row> found, const ClaimRequest& request
         return end_or_claim(std::move(row), true, request, ticket, facts, context);
       }
       if (row.ticket != ticket)
-        return answer(
-            Busy{row.lease_end > context.now ? row.lease_end : context.now + kBusyAgain});
+        return answer(Busy{row.lease_end > context.now ? row.lease_end : context.now + kBusyAgain});
       // The same claim again, after a commit whose reply was lost.
       if (row.effect == Effect::sent)
         return ended_by_claim(std::move(row), "", request, context.now);
@@ -291,8 +297,7 @@ SettleDecision decide_settle(std::optional<Row> found, const Settlement& settlem
     return decision;
   }
   if (found->fence != settlement.fence) return settle_late(std::move(*found), settlement, context);
-  if (found->state == State::claimed)
-    return settle_current(std::move(*found), settlement, context);
+  if (found->state == State::claimed) return settle_current(std::move(*found), settlement, context);
   if (settlement.attempted && !knows_receipt(*found, settlement.fence))
     return settle_late(std::move(*found), settlement, context);
   SettleDecision repeat;
@@ -310,7 +315,8 @@ std::optional<Row> decide_dead_letter_done(std::optional<Row> found) {
 
 std::optional<WallTime> due_time(const Row& row, Incarnation incarnation) {
   switch (row.state) {
-    case State::waiting: return std::max(row.deadline, row.next_at);
+    case State::waiting:
+      return std::max(row.deadline, row.next_at);
     case State::claimed:
       if (row.incarnation == incarnation) return std::nullopt;
       return std::max(row.deadline, row.lease_end);
