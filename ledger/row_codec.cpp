@@ -271,8 +271,13 @@ std::string encode_row(const Row& row) {
 }
 
 Result<Row> decode_row(std::string_view bytes) {
+  Result<Row> row;
+  if (auto decoded = decode_row(bytes, *row); !decoded) row = std::unexpected(decoded.error());
+  return row;
+}
+
+Result<void> decode_row(std::string_view bytes, Row& row) {
   SO_TRY(const std::string_view record, checked_envelope(bytes));
-  Row row;
   Reader r(record, kKeyAt);
   std::size_t receipts = 0;
   if (!read_fixed(r, row, receipts)) return corrupt("value out of range");
@@ -284,7 +289,7 @@ Result<Row> decode_row(std::string_view bytes) {
     if (!read_receipt(r, row, receipt)) return corrupt("receipt");
   }
   if (!r.complete()) return corrupt("wrong size of its parts");
-  return row;
+  return {};
 }
 
 Result<RowPeek> peek_row(std::string_view bytes) {

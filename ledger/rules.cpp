@@ -85,7 +85,7 @@ Done done_reply(const Row& row, bool now) {
       .state = row.state, .effect = row.effect, .revision = row.revision, .suppressed_now = now};
 }
 
-ClaimDecision ended_by_claim(Row row, std::string_view reason, const ClaimRequest& request,
+ClaimDecision ended_by_claim(Row&& row, std::string_view reason, const ClaimRequest& request,
                              WallTime now) {
   const State state = ending_without_attempt(row.effect);
   end_row(row, state, reason, now, request.retention);
@@ -96,7 +96,7 @@ ClaimDecision ended_by_claim(Row row, std::string_view reason, const ClaimReques
   return decision;
 }
 
-ClaimDecision take_claim(Row row, bool taken_over, const ClaimRequest& request, Ticket ticket,
+ClaimDecision take_claim(Row&& row, bool taken_over, const ClaimRequest& request, Ticket ticket,
                          const RuleContext& context) {
   row.state = State::claimed;
   row.fence = context.next_fence;
@@ -124,7 +124,7 @@ ClaimDecision answer(ClaimReply reply) {
 }
 
 // Nobody else is at work on the row: end it if it has to end, else claim it.
-ClaimDecision end_or_claim(Row row, bool taken_over, const ClaimRequest& request, Ticket ticket,
+ClaimDecision end_or_claim(Row&& row, bool taken_over, const ClaimRequest& request, Ticket ticket,
                            const ClaimFacts& facts, const RuleContext& context) {
   if (row.effect == Effect::sent) return ended_by_claim(std::move(row), "", request, context.now);
   if (row.deadline <= context.now)
@@ -188,7 +188,7 @@ State final_state(State wanted, Effect effect) {
   SO_ASSERT(false);
 }
 
-SettleDecision settle_current(Row row, const Settlement& settlement, const RuleContext& context) {
+SettleDecision settle_current(Row&& row, const Settlement& settlement, const RuleContext& context) {
   if (settlement.attempted) {
     keep_receipt(row, settlement, context.now);
     row.effect = std::max(row.effect, settlement.verdict.effect);
@@ -217,7 +217,7 @@ SettleDecision settle_current(Row row, const Settlement& settlement, const RuleC
 
 // Law 4: what a late settlement knows is kept, and nothing is scheduled by it. Only a proof that it
 // was sent changes how an ended row stands (law 6).
-SettleDecision settle_late(Row row, const Settlement& settlement, const RuleContext& context) {
+SettleDecision settle_late(Row&& row, const Settlement& settlement, const RuleContext& context) {
   SettleDecision decision;
   if (!settlement.attempted || knows_receipt(row, settlement.fence)) {
     decision.reply = settled_reply(row, true);
@@ -248,7 +248,7 @@ std::string printable(std::string_view text, std::size_t max) {
   return out;
 }
 
-ClaimDecision decide_claim(std::optional<Row> found, const ClaimRequest& request, Ticket ticket,
+ClaimDecision decide_claim(std::optional<Row>&& found, const ClaimRequest& request, Ticket ticket,
                            const ClaimFacts& facts, const RuleContext& context) {
   if (!found) {
     // Even an ending takes room for a row that is not there yet.
@@ -288,7 +288,7 @@ ClaimDecision decide_claim(std::optional<Row> found, const ClaimRequest& request
   SO_ASSERT(false);
 }
 
-SettleDecision decide_settle(std::optional<Row> found, const Settlement& settlement,
+SettleDecision decide_settle(std::optional<Row>&& found, const Settlement& settlement,
                              const RuleContext& context) {
   SO_ASSERT(settlement.state != State::claimed);
   if (!found) {

@@ -2,8 +2,7 @@
 // to a reply and the row to store. Every ledger applies these and nothing else, so that the
 // simulator's memory ledger and the LMDB ledger cannot disagree.
 //
-// Each function takes the row as found (by value, it is changed in place) and says in `write`
-// whether the result has to be stored.
+// Each function takes the row as found, uses it up, and says in `write` what has to be stored.
 #pragma once
 
 #include <optional>
@@ -44,7 +43,7 @@ struct ClaimDecision {
   bool event = false;  // the row ended: an outcome event is due
   bool fence_used = false;
 };
-[[nodiscard]] ClaimDecision decide_claim(std::optional<Row> found, const ClaimRequest& request,
+[[nodiscard]] ClaimDecision decide_claim(std::optional<Row>&& found, const ClaimRequest& request,
                                          Ticket ticket, const ClaimFacts& facts,
                                          const RuleContext& context);
 
@@ -53,7 +52,7 @@ struct SettleDecision {
   std::optional<Row> write{};
   bool event = false;
 };
-[[nodiscard]] SettleDecision decide_settle(std::optional<Row> found, const Settlement& settlement,
+[[nodiscard]] SettleDecision decide_settle(std::optional<Row>&& found, const Settlement& settlement,
                                            const RuleContext& context);
 
 // The row with its copy marked as confirmed; empty when nothing was owed.

@@ -88,11 +88,16 @@ Result<std::uint64_t> RowTable::locate(const LmdbTxn& txn, const Key& key,
 Result<std::optional<StoredRow>> RowTable::find(const LmdbTxn& txn, const Key& key) {
   std::string_view bytes;
   SO_TRY(const std::uint64_t sequence, locate(txn, key, bytes));
-  if (sequence == 0) return std::optional<StoredRow>{};
+  Result<std::optional<StoredRow>> found;
+  if (sequence == 0) return found;
   read_sequence_ = sequence;
   read_size_ = bytes.size();
-  SO_TRY(Row row, decode_row(bytes));
-  return std::optional(StoredRow{.id = row_id(position_, sequence), .row = std::move(row)});
+  // In place: a row is large to move.
+  StoredRow& stored = found->emplace();
+  stored.id = row_id(position_, sequence);
+  if (auto decoded = decode_row(bytes, stored.row); !decoded)
+    found = std::unexpected(std::move(decoded).error());
+  return found;
 }
 
 Result<std::optional<Row>> RowTable::at(const LmdbTxn& txn, std::uint64_t sequence) {

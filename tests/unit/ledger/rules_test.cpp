@@ -133,8 +133,8 @@ TEST(DecideSettle, ALateProofForARowTheReaperEndedIsTaken) {
   const SweepDecision swept = decide_sweep(row, later.now, later);
   ASSERT_TRUE(swept.write.has_value());
   EXPECT_EQ(swept.write->state, State::unknown);
-  const auto decision =
-      decide_settle(swept.write, settle_of(1, Fence(9), State::accepted, Effect::sent), later);
+  const auto decision = decide_settle(std::optional(swept.write),
+                                      settle_of(1, Fence(9), State::accepted, Effect::sent), later);
   EXPECT_TRUE(decision.reply.fenced);
   EXPECT_EQ(decision.reply.state, State::accepted);
   EXPECT_TRUE(decision.event);
