@@ -6,6 +6,7 @@
 #include "config/quantity.hpp"
 #include "config/url.hpp"
 #include "config/value.hpp"
+#include "plugin/core/text.hpp"
 
 namespace sendonce {
 namespace {

@@ -12,6 +12,7 @@
 #include "config/quantity.hpp"
 #include "config/schema.hpp"
 #include "config/value.hpp"
+#include "plugin/core/text.hpp"
 
 namespace sendonce {
 

@@ -1,6 +1,7 @@
 #include "config/reference.hpp"
 
 #include "config/key_spec.hpp"
+#include "plugin/core/text.hpp"
 
 namespace sendonce {
 namespace {

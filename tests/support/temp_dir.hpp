@@ -39,6 +39,8 @@ class TempDir {
   [[nodiscard]] std::filesystem::path operator/(std::string_view name) const {
     return path_ / name;
   }
+  // Leaves the directory where it is.
+  void release() noexcept { path_.clear(); }
   // Writes a file below the directory and returns its path.
   std::filesystem::path write(std::string_view name, std::string_view content) const {
     std::filesystem::path file = path_ / name;
