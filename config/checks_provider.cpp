@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "config/checks.hpp"
-#include "config/nearest.hpp"
+#include "plugin/core/nearest.hpp"
 #include "config/quantity.hpp"
 #include "config/url.hpp"
 #include "config/value.hpp"

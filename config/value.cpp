@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "config/nearest.hpp"
+#include "plugin/core/nearest.hpp"
 #include "config/quantity.hpp"
 #include "plugin/core/text.hpp"
 
