@@ -43,7 +43,7 @@ MAY_SEE_TOP = (*TOP, "tests", "examples")
 
 # The one file of a module that knows its variants.
 REGISTRIES = {
-    "classifiers/classify_lines.cpp": "classifiers/",  # judges recorded answers of any provider
+    "classifiers/registry.cpp": "classifiers/",  # judges recorded answers of any provider
 }
 
 # ---- log events --------------------------------------------------------------------------------
