@@ -1,5 +1,5 @@
-// What every provider's table has in common: the order of judgement (design.md 8.2) and its first
-// and last steps, the transport's effect and the bare HTTP status.
+// What every provider's table has in common: the order of judgement, and its first and last steps,
+// the effect that the transport proved and the bare HTTP status.
 #pragma once
 
 #include <optional>

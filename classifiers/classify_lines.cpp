@@ -6,12 +6,10 @@
 #include <utility>
 
 #include "classifiers/answer.hpp"
-#include "classifiers/apns/apns_answers.hpp"
 #include "classifiers/corpus_transport.hpp"
-#include "classifiers/fcm/fcm_answers.hpp"
-#include "classifiers/fcm/fcm_oauth.hpp"
 #include "classifiers/json_tree.hpp"
 #include "classifiers/log_form.hpp"
+#include "classifiers/registry.hpp"
 #include "plugin/core/text.hpp"
 
 namespace sendonce {
@@ -116,6 +114,7 @@ Result<Line> read_line(std::string_view text) {
   Line line;
   SO_TRY(line.id, text_member(*tree, "id"));
   SO_TRY(line.provider, text_member(*tree, "provider"));
+  if (line.provider.empty()) return fail(Errc::invalid, "provider is missing");
   SO_TRY(line.answer.status, status_member(*tree));
   SO_TRY(line.answer.headers, headers_member(*tree));
   SO_TRY(line.answer.body, text_member(*tree, "body"));
@@ -169,13 +168,13 @@ Verdict judge_transport(const CallResult& result, const RecordedTransport& seen,
 
 Result<Verdict> judge(Line& line, WallTime now) {
   const CallResult result = result_of(line);
-  if (line.provider == "apns") return judge_apns(result, line.context.registered_at, now);
-  if (line.provider == "fcm") return judge_fcm(result, now);
-  if (line.provider == "fcm-oauth") return judge_oauth(result, now);
-  if (line.provider == "fcm-legacy") return judge_fcm_legacy(result, line.context.index, now);
   if (line.provider == "transport") return judge_transport(result, line.transport, now);
-  if (line.provider.empty()) return fail(Errc::invalid, "provider is missing");
-  return fail(Errc::invalid, "provider is none of apns, fcm, fcm-oauth, fcm-legacy, transport");
+  JudgeContext context;
+  context.now = now;
+  context.registered_at = line.context.registered_at;
+  context.index = line.context.index;
+  if (auto verdict = judge_answer(line.provider, result, context)) return std::move(*verdict);
+  return fail(Errc::invalid, "provider must be one of " + protocol_names() + ", transport");
 }
 
 // Where the context says nothing the verdict stays as the provider gave it, with its condition.

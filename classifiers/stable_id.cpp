@@ -9,10 +9,9 @@
 
 namespace sendonce {
 
-std::string uuid8_text(std::string_view digest) {
+std::string uuid_from(const Key& key) {
   std::array<std::uint8_t, 16> bytes{};
-  SO_ASSERT(digest.size() >= bytes.size());
-  std::memcpy(bytes.data(), digest.data(), bytes.size());
+  std::memcpy(bytes.data(), key.bytes.data(), bytes.size());
   bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0FU) | 0x80U);
   bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3FU) | 0x80U);
   return uuid_text(bytes);

@@ -9,6 +9,7 @@
 #include "classifiers/apns/apns_payload.hpp"
 #include "classifiers/stable_id.hpp"
 #include "plugin/core/text.hpp"
+#include "plugin/message/key.hpp"
 
 namespace sendonce {
 namespace {
@@ -132,7 +133,7 @@ void ApnsProvider::add_headers(Headers& headers, const Attempt& attempt, bool ba
   append_number(expiration, last <= now ? 0 : last.time_since_epoch().count());
   headers.add("apns-expiration", expiration, true);
   if (!attempt.collapse.empty()) headers.add("apns-collapse-id", attempt.collapse, true);
-  headers.add("apns-id", uuid8_text(attempt.key.view()), true);
+  headers.add("apns-id", uuid_from(attempt.key), true);
 }
 
 Result<HttpRequest> ApnsProvider::prepare(const Attempt& attempt, WallTime now) {
@@ -140,7 +141,8 @@ Result<HttpRequest> ApnsProvider::prepare(const Attempt& attempt, WallTime now) 
   SO_TRY(const Destination token, normal_form(attempt.target));
   SO_CHECK(check_header_value(attempt.collapse, "collapse", kCollapseMax));
   SO_TRY(ApnsPayload payload,
-         apns_payload(attempt.notification, uuid8_text(attempt.nid.view()), !push_type_.empty()));
+         apns_payload(attempt.notification, uuid_text(nid_from(attempt.nid).bytes),
+                      !push_type_.empty()));
   if (payload.body.size() > payload_max_)
     return fail(Errc::invalid, "the payload has " + std::to_string(payload.body.size()) +
                                    " bytes, APNs takes " + std::to_string(payload_max_));

@@ -10,6 +10,8 @@
 #include "classifiers/fcm/fcm_payload.hpp"
 #include "classifiers/fcm/service_account.hpp"
 #include "classifiers/stable_id.hpp"
+#include "plugin/core/text.hpp"
+#include "plugin/message/key.hpp"
 
 namespace sendonce {
 namespace {
@@ -78,7 +80,7 @@ Result<HttpRequest> FcmProvider::prepare(const Attempt& attempt, WallTime now) {
   const std::string& token = attempt.target.destination.expose();
   SO_CHECK(check_token(token));
   SO_CHECK(check_header_value(attempt.collapse, "collapse", kCollapseMax));
-  const std::string nid = uuid8_text(attempt.nid.view());
+  const std::string nid = uuid_text(nid_from(attempt.nid).bytes);
   FcmPayloadFields fields;
   fields.token = token;
   fields.nid = nid;

@@ -89,13 +89,10 @@ struct BenchOptions {
   std::uint32_t connections = 1;
   std::uint32_t streams = 100;
   std::uint32_t latency_ms = 0;
-  std::uint64_t rows = 1'000'000;
   std::string directory{};  // on the file system to measure; default: the current one
   std::string fakeprov{};
-  bool events = true;  // pipeline: events = "all"
 };
 int bench_transport(const Common& common, const BenchOptions& options);
-int bench_ledger(const Common& common, const BenchOptions& options);
 int bench_pipeline(const Common& common, const BenchOptions& options);
 
 }  // namespace sendonce::cli

@@ -127,6 +127,30 @@ void add_demo(CLI::App& app, Commands& c) {
   d->callback([&c] { c.chosen = [&c] { return demo(c.common, c.demo); }; });
 }
 
+void add_bench(CLI::App& app, Commands& c) {
+  auto* bench = command(app, "bench", "Measure on this machine (docs/performance.md)",
+                        "sendonce bench transport --json");
+  bench->require_subcommand(1);
+  BenchOptions& o = c.bench;
+  auto* transport = command(*bench, "transport", "The HTTP/2 sender against h2load",
+                            "sendonce bench transport --requests 500000");
+  auto* pipeline = command(*bench, "pipeline", "From the stream to the ack",
+                           "sendonce bench pipeline --requests 100000");
+  for (auto* sub : {transport, pipeline}) {
+    sub->add_option("--requests", o.requests, "Requests a round")->capture_default_str();
+    sub->add_option("--rounds", o.rounds, "Rounds, in turns with the reference")
+        ->capture_default_str();
+    sub->add_option("--connections", o.connections, "HTTP/2 connections")->capture_default_str();
+    sub->add_option("--streams", o.streams, "Streams a connection")->capture_default_str();
+    sub->add_option("--latency", o.latency_ms, "Of the fake provider, in ms")
+        ->capture_default_str();
+    sub->add_option("--fakeprov", o.fakeprov, "The fake provider; default: beside this program");
+  }
+  pipeline->add_option("--directory", o.directory, "On the file system to measure; default: here");
+  transport->callback([&c] { c.chosen = [&c] { return bench_transport(c.common, c.bench); }; });
+  pipeline->callback([&c] { c.chosen = [&c] { return bench_pipeline(c.common, c.bench); }; });
+}
+
 int run(int argc, char** argv) {
   Commands c;
   CLI::App app{"sendonce: notifications from NATS JetStream, at most once per delivery key"};
@@ -141,6 +165,7 @@ int run(int argc, char** argv) {
   add_row_commands(app, c);
   add_live_commands(app, c);
   add_demo(app, c);
+  add_bench(app, c);
   auto* version = command(app, "version", "Print the version", "sendonce version");
   version->callback([&c] {
     c.chosen = [] {

@@ -21,7 +21,8 @@ enum class JsonType : std::uint8_t { object, array, string, number, boolean, nul
 
 struct JsonLimits {
   std::size_t max_bytes = 256 * 1024;
-  std::size_t max_depth = 32;  // of arrays and objects within each other, the outermost counts 1
+  // Of arrays and objects within each other: the outermost counts 1, an empty one nothing.
+  std::size_t max_depth = 32;
 };
 
 // A position in an accepted text, which it borrows. Reading a value moves past it. Asking for what

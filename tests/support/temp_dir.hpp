@@ -15,11 +15,12 @@
 
 namespace sendonce::test {
 
-// Below TMPDIR, else /tmp.
+// By default below TMPDIR, else /tmp.
 class TempDir {
  public:
-  TempDir() {
-    std::string name = (std::filesystem::temp_directory_path() / "sendonce-XXXXXX").string();
+  TempDir() : TempDir(std::filesystem::temp_directory_path()) {}
+  explicit TempDir(const std::filesystem::path& below) {
+    std::string name = (below / "sendonce-XXXXXX").string();
     SO_ASSERT(::mkdtemp(name.data()) != nullptr);
     path_ = name;
   }

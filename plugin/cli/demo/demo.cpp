@@ -199,7 +199,7 @@ Result<void> Demo::watch() {
         shown = *left;
         return *left == 0;
       },
-      std::chrono::seconds(90));
+      std::chrono::seconds(90), std::chrono::milliseconds(100));
   std::fprintf(stderr, "\n");
   SO_CHECK(trouble);
   if (!done) return fail(Errc::unavailable, "messages are still not settled after 90 s");

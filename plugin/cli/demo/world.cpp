@@ -30,6 +30,8 @@ std::string beside_us(std::string_view program) {
 Result<std::unique_ptr<World>> World::make(const WorldOptions& options) {
   std::unique_ptr<World> world(new World);
   world->options_ = options;
+  if (!options.directory.empty())
+    world->dir_ = test::TempDir(std::filesystem::absolute(options.directory));
   if (world->options_.sendonced.empty()) world->options_.sendonced = beside_us("sendonced");
   if (world->options_.fakeprov.empty()) world->options_.fakeprov = beside_us("sendonce-fakeprov");
   SO_TRY(test::NatsServer server, test::NatsServer::start());
