@@ -15,7 +15,7 @@ MODULES = {
     "plugin/include/sendonce/abi": (),
     "plugin/core": (),
     "plugin/crypto": ("plugin/core",),
-    "plugin/message": BASE,
+    "plugin/message": (*BASE, "plugin/broker"),  # what it makes of a message and a publication
     "plugin/broker": ("plugin/core",),
     "plugin/broker/nats": (*BASE, "plugin/broker"),
     "plugin/transport": ("plugin/core",),
