@@ -5,7 +5,8 @@
 #include "config/collapse.hpp"
 #include "config/quantity.hpp"
 #include "config/recipe.hpp"
-#include "config/subject.hpp"
+#include "plugin/core/subject.hpp"
+#include "plugin/core/text.hpp"
 
 namespace sendonce {
 namespace {

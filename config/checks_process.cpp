@@ -5,8 +5,8 @@
 #include "config/checks.hpp"
 #include "config/estimate.hpp"
 #include "config/quantity.hpp"
-#include "config/subject.hpp"
 #include "config/url.hpp"
+#include "plugin/core/subject.hpp"
 
 namespace sendonce {
 namespace {

@@ -42,9 +42,16 @@ bool has_errors(const Findings& findings) {
                              [](const Finding& f) { return f.severity == Severity::error; });
 }
 
+// By hand: libstdc++ 12's stable_sort uses a function that C++17 deprecated, and clang says so.
 void sort_by_place(Findings& findings) {
-  std::ranges::stable_sort(
-      findings, [](const Finding& a, const Finding& b) { return place(a.at) < place(b.at); });
+  std::vector<std::pair<std::size_t, Finding>> numbered;
+  for (Finding& finding : findings) numbered.emplace_back(numbered.size(), std::move(finding));
+  std::ranges::sort(numbered, [](const auto& a, const auto& b) {
+    return std::tuple_cat(place(a.second.at), std::tie(a.first)) <
+           std::tuple_cat(place(b.second.at), std::tie(b.first));
+  });
+  findings.clear();
+  for (auto& [number, finding] : numbered) findings.push_back(std::move(finding));
 }
 
 Error to_error(const Findings& findings) {

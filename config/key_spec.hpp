@@ -12,6 +12,7 @@
 #include "config/quantity.hpp"
 #include "config/schema.hpp"
 #include "config/value.hpp"
+#include "plugin/core/text.hpp"
 
 namespace sendonce {
 
@@ -86,7 +87,7 @@ struct Path {
 };
 
 template <class P>
-KeySpec<typename P::Owner> text(const KeyText& about) {
+constexpr KeySpec<typename P::Owner> text(const KeyText& about) {
   using S = typename P::Owner;
   return {
       about,
@@ -98,7 +99,7 @@ KeySpec<typename P::Owner> text(const KeyText& about) {
 }
 
 template <class P>
-KeySpec<typename P::Owner> texts(const KeyText& about) {
+constexpr KeySpec<typename P::Owner> texts(const KeyText& about) {
   using S = typename P::Owner;
   return {
       about,
@@ -110,7 +111,7 @@ KeySpec<typename P::Owner> texts(const KeyText& about) {
 }
 
 template <class P>
-KeySpec<typename P::Owner> boolean(const KeyText& about) {
+constexpr KeySpec<typename P::Owner> boolean(const KeyText& about) {
   using S = typename P::Owner;
   return {
       about,
@@ -122,7 +123,7 @@ KeySpec<typename P::Owner> boolean(const KeyText& about) {
 }
 
 template <class P>
-KeySpec<typename P::Owner> integer(const KeyText& about, const Bounds& bounds) {
+constexpr KeySpec<typename P::Owner> integer(const KeyText& about, const Bounds& bounds) {
   using S = typename P::Owner;
   return {about,
           KeyType::integer,
@@ -135,7 +136,7 @@ KeySpec<typename P::Owner> integer(const KeyText& about, const Bounds& bounds) {
 }
 
 template <class P>
-KeySpec<typename P::Owner> number(const KeyText& about, const Bounds& thousandths) {
+constexpr KeySpec<typename P::Owner> number(const KeyText& about, const Bounds& thousandths) {
   using S = typename P::Owner;
   return {about,
           KeyType::number,
@@ -148,7 +149,7 @@ KeySpec<typename P::Owner> number(const KeyText& about, const Bounds& thousandth
 }
 
 template <class P>
-KeySpec<typename P::Owner> duration(const KeyText& about, const Bounds& bounds) {
+constexpr KeySpec<typename P::Owner> duration(const KeyText& about, const Bounds& bounds) {
   using S = typename P::Owner;
   return {about,
           KeyType::duration,
@@ -161,7 +162,7 @@ KeySpec<typename P::Owner> duration(const KeyText& about, const Bounds& bounds) 
 }
 
 template <class P>
-KeySpec<typename P::Owner> size(const KeyText& about, const Bounds& bounds) {
+constexpr KeySpec<typename P::Owner> size(const KeyText& about, const Bounds& bounds) {
   using S = typename P::Owner;
   return {
       about,
@@ -173,7 +174,7 @@ KeySpec<typename P::Owner> size(const KeyText& about, const Bounds& bounds) {
 }
 
 template <class P>
-KeySpec<typename P::Owner> rate(const KeyText& about) {
+constexpr KeySpec<typename P::Owner> rate(const KeyText& about) {
   using S = typename P::Owner;
   return {about,
           KeyType::rate,
@@ -186,7 +187,7 @@ KeySpec<typename P::Owner> rate(const KeyText& about) {
 }
 
 template <class P>
-KeySpec<typename P::Owner> secret(const KeyText& about) {
+constexpr KeySpec<typename P::Owner> secret(const KeyText& about) {
   using S = typename P::Owner;
   return {about,
           KeyType::secret,
@@ -205,7 +206,7 @@ Refused read_enum(Enum& out, const TomlNode& node) {
 }
 
 template <class P>
-KeySpec<typename P::Owner> choice(const KeyText& about) {
+constexpr KeySpec<typename P::Owner> choice(const KeyText& about) {
   using S = typename P::Owner;
   return {about,
           KeyType::choice,

@@ -108,14 +108,6 @@ Result<double> parse_rate(std::string_view text) {
   return static_cast<double>(quantity.number) / static_cast<double>(quantity.worth);
 }
 
-std::string duration_text(Duration value) {
-  SO_ASSERT(value >= Duration::zero());
-  constexpr std::uint64_t kMillisecond = 1'000'000;
-  const auto ns = static_cast<std::uint64_t>(value.count());
-  const std::uint64_t whole = ns - ns % kMillisecond;
-  return whole == 0 ? "0s" : with_largest_unit(whole, kDurations);
-}
-
 std::string size_text(std::uint64_t bytes) {
   return bytes == 0 ? "0B" : with_largest_unit(bytes, kSizes);
 }

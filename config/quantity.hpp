@@ -16,7 +16,6 @@ namespace sendonce {
 [[nodiscard]] Result<double> parse_rate(std::string_view text);  // /s, /m, /h; never 0; a second
 
 // The shortest form that reads back to the same value: "25s", "8GiB", "600/m".
-[[nodiscard]] std::string duration_text(Duration value);  // rounded down to milliseconds
 [[nodiscard]] std::string size_text(std::uint64_t bytes);
 [[nodiscard]] std::string rate_text(double per_second);
 [[nodiscard]] std::string number_text(double value);  // "2.0": always with a fraction

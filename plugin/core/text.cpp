@@ -6,6 +6,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <utility>
+
+#include "plugin/core/assert.hpp"
 
 namespace sendonce {
 namespace {
@@ -205,6 +208,22 @@ void append_number(std::string& out, std::int64_t value) {
   std::array<char, 24> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value);
   out.append(digits.data(), end.ptr);
+}
+
+std::string duration_text(Duration value) {
+  SO_ASSERT(value >= Duration::zero());
+  constexpr std::array<std::pair<std::int64_t, std::string_view>, 7> kUnits{
+      {{86'400'000'000'000, "d"},
+       {3'600'000'000'000, "h"},
+       {60'000'000'000, "m"},
+       {1'000'000'000, "s"},
+       {1'000'000, "ms"},
+       {1'000, "us"},
+       {1, "ns"}}};
+  for (const auto& [unit, name] : kUnits)
+    if (value.count() != 0 && value.count() % unit == 0)
+      return std::to_string(value.count() / unit) + std::string(name);
+  return "0s";
 }
 
 std::string rfc3339(WallTime t) {

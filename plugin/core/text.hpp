@@ -31,6 +31,9 @@ void append_base64url(std::string& out, std::string_view bytes);  // without pad
 void append_json_string(std::string& out, std::string_view text);
 void append_number(std::string& out, std::int64_t value);
 
+// In the largest unit that is exact: "90m", "25s", "400ms", "0s". Never negative.
+[[nodiscard]] std::string duration_text(Duration value);
+
 // RFC 3339 in UTC with milliseconds: 2026-11-01T08:00:00.000Z
 [[nodiscard]] std::string rfc3339(WallTime t);
 // Date-time of RFC 3339 5.6 with any offset and up to 9 fraction digits; empty when malformed.

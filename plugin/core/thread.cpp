@@ -1,10 +1,10 @@
 #include "plugin/core/thread.hpp"
 
+#include <csignal>
 #include <cstring>
 #include <utility>
 
 #include <pthread.h>
-#include <signal.h>
 
 #include "plugin/core/assert.hpp"
 

@@ -2,18 +2,19 @@
 // interface, as in any other host.
 //
 // Signals: SIGTERM, SIGINT drain and stop; a second one stops at once. SIGHUP reloads; a bad
-// configuration is refused and the old one stays. They are taken from a signalfd, so no handler runs.
-#include <poll.h>
-#include <sys/signalfd.h>
-#include <sysexits.h>
-#include <unistd.h>
-
-#include <CLI/CLI.hpp>
+// configuration is refused and the old one stays. They are taken from a signalfd, so no handler
+// runs.
 #include <array>
 #include <csignal>
 #include <cstdio>
 #include <optional>
 #include <string>
+
+#include <CLI/CLI.hpp>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sysexits.h>
+#include <unistd.h>
 
 #include "plugin/core/clock.hpp"
 #include "plugin/core/log.hpp"
@@ -45,14 +46,21 @@ class Text {
 
 int exit_code_of(sendonce_rc rc) {
   switch (rc) {
-    case SENDONCE_OK: return EX_OK;
-    case SENDONCE_E_INVALID: return EX_CONFIG;
-    case SENDONCE_E_UNAVAILABLE: return EX_UNAVAILABLE;
+    case SENDONCE_OK:
+      return EX_OK;
+    case SENDONCE_E_INVALID:
+      return EX_CONFIG;
+    case SENDONCE_E_UNAVAILABLE:
+      return EX_UNAVAILABLE;
     case SENDONCE_E_EXHAUSTED:
-    case SENDONCE_E_CORRUPT: return EX_IOERR;
-    case SENDONCE_E_DENIED: return EX_NOPERM;
-    case SENDONCE_E_BUSY: return EX_TEMPFAIL;
-    default: return EX_SOFTWARE;
+    case SENDONCE_E_CORRUPT:
+      return EX_IOERR;
+    case SENDONCE_E_DENIED:
+      return EX_NOPERM;
+    case SENDONCE_E_BUSY:
+      return EX_TEMPFAIL;
+    default:
+      return EX_SOFTWARE;
   }
 }
 
@@ -133,10 +141,8 @@ int Daemon::run() {
   if (rc != SENDONCE_OK) return failed("daemon.config_refused", rc, error);
   rc = api_.start(instance_, error.get());
   (void)api_.pump(instance_, 1000);
-  const int code =
-      rc == SENDONCE_OK ? serve(signals) : failed("daemon.start_failed", rc, error);
+  const int code = rc == SENDONCE_OK ? serve(signals) : failed("daemon.start_failed", rc, error);
   api_.close(instance_);
-  ::close(signals);
   return code;
 }
 
@@ -176,12 +182,17 @@ void Daemon::reload() {
   }
 }
 
+// A second signal ends the process where it stands: the ledger is made for that.
 int Daemon::stop(int signals) {
   manager_.stopping();
   log_->info("daemon.stopping");
-  (void)signals;
+  ::close(signals);
+  sigset_t freed;
+  sigemptyset(&freed);
+  for (const int s : {SIGTERM, SIGINT}) sigaddset(&freed, s);
+  sigprocmask(SIG_UNBLOCK, &freed, nullptr);
   Text error;
-  const sendonce_rc rc = api_.drain(instance_, 0, error.get());
+  const sendonce_rc rc = api_.drain(instance_, SENDONCE_DRAIN_CONFIGURED, error.get());
   (void)api_.pump(instance_, 100'000);
   if (rc != SENDONCE_OK) log_->warn("daemon.stopped_in_doubt", {{"error", error.str()}});
   log_->info("daemon.stopped");
@@ -190,8 +201,9 @@ int Daemon::stop(int signals) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app{"sendonced: delivers notifications from NATS JetStream, at most once per key\n\n"
-               "example: sendonced --config /etc/sendonce/sendonce.toml"};
+  CLI::App app{
+      "sendonced: delivers notifications from NATS JetStream, at most once per key\n\n"
+      "example: sendonced --config /etc/sendonce/sendonce.toml"};
   app.add_option("-c,--config", options.config, "configuration file")->capture_default_str();
   app.add_option("--log-format", options.log_format, "logfmt or json")
       ->check(CLI::IsMember({"logfmt", "json"}))

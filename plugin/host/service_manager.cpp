@@ -1,13 +1,13 @@
 #include "plugin/host/service_manager.hpp"
 
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 namespace sendonce {
 namespace {

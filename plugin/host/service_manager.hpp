@@ -1,5 +1,5 @@
-// What a service manager wants to hear: the datagram protocol of sd_notify(3), with systemd's library
-// left out because one datagram needs none.
+// What a service manager wants to hear: the datagram protocol of sd_notify(3), with systemd's
+// library left out because one datagram needs none.
 #pragma once
 
 #include <optional>

@@ -220,7 +220,7 @@ class Engine {
     std::string reply{};
     bool terminate = false;
   };
-  std::vector<Unanswered> unanswered_{};  // acks that could not even be buffered
+  std::vector<Unanswered> unanswered_{};      // acks that could not even be buffered
   MonoTime dispatch_again_{MonoTime::max()};  // when a rate has its next token
   MonoTime looked_after_{};
   MonoTime swept_{};

@@ -80,8 +80,7 @@ void Engine::dispatch_one(ProviderState& p, std::size_t room, std::size_t stream
     if (d == nullptr || d->stage != Stage::queued) continue;  // its message was handed back
     ClassState& of_class = state(*d);
     const bool in_rate = of_class.limiter.allows(now_.mono);
-    if (!in_rate)
-      dispatch_again_ = std::min(dispatch_again_, of_class.limiter.next(now_.mono));
+    if (!in_rate) dispatch_again_ = std::min(dispatch_again_, of_class.limiter.next(now_.mono));
     if (!in_rate || !p.holds.may_start(d->part, now_.mono)) {
       not_now.emplace_back(d->message->message.message_class, *ticket);
       if (d->part.empty() && p.holds.held(now_.mono)) break;

@@ -165,7 +165,8 @@ Publication Engine::copy_of(const Delivery& d) const {
   if (d.copy_of == CopyOf::conflict) p.message_id += '.' + std::to_string(message.seq.get());
   if (d.copy_without_body) {
     p.body.clear();
-    p.headers.emplace_back("Sendonce-Body", "omitted: the dead-letter stream refused the whole copy");
+    p.headers.emplace_back("Sendonce-Body",
+                           "omitted: the dead-letter stream refused the whole copy");
   }
   return p;
 }

@@ -36,7 +36,9 @@ def is_text(root, path):
 
 
 def module_of(path):
-    """The longest folder of rules.MODULES that holds the path, "/*" filled in."""
+    """The file itself or the longest folder of rules.MODULES that holds it, "/*" filled in."""
+    if path in rules.MODULES:
+        return path, rules.MODULES[path]
     folders = path.split("/")[:-1]
     for depth in range(len(folders), 0, -1):
         folder = "/".join(folders[:depth])
@@ -54,6 +56,7 @@ class Checker:
         self.found = []
         self.files = list(walk(root))
         self.file_set = set(self.files)
+        self.events = {}  # name -> the place that logs it
 
     def say(self, path, line, text):
         self.found.append((path, line, text))
@@ -71,6 +74,9 @@ class Checker:
                 self.check_functions(path, text)
             if path.endswith((".c", ".cpp")):
                 self.check_listed(path)
+            if path.startswith(rules.LIBRARY) and path.endswith(CODE):
+                self.collect_events(path, source.without_comments(text))
+        self.check_events()
         return sorted(self.found)
 
     # ---- sizes -------------------------------------------------------------------------------
@@ -104,6 +110,25 @@ class Checker:
             for match in rule.pattern.finditer(text):
                 line = text.count("\n", 0, match.start()) + 1
                 self.say(path, line, f"'{match[0].strip()}': {rule.why}")
+
+    # ---- log events --------------------------------------------------------------------------
+
+    def collect_events(self, path, text):
+        for match in rules.EVENT_LOGGED.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            self.events.setdefault(match[1], (path, line))
+
+    def check_events(self):
+        document = rules.EVENTS_DOCUMENT
+        listed = {}
+        if document in self.file_set:
+            text = (self.root / document).read_text(encoding="utf-8")
+            for match in rules.EVENT_LISTED.finditer(text):
+                listed[match[1]] = text.count("\n", 0, match.start()) + 1
+        for event in self.events.keys() - listed.keys():
+            self.say(*self.events[event], f"event {event} is not in the table of {document}")
+        for event in listed.keys() - self.events.keys():
+            self.say(document, listed[event], f"nothing logs the event {event}")
 
     # ---- includes ----------------------------------------------------------------------------
 

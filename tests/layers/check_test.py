@@ -92,6 +92,7 @@ class Rules(unittest.TestCase):
                      "void f() { natsSubscription_Fetch(); }\n", "auto v = curl_version();\n",
                      "std::shared_ptr<int> p;\n", "void f() { throw 1; }\n",
                      "void f() { std::exit(1); }\n", "using namespace std;\n",
+                     "using namespace std::chrono;\n",
                      "// TODO later\n", "// see /home/" + "somebody/notes\n"):
             with self.subTest(code=code):
                 self.expect(self.pipeline(code), "a.hpp:2: ")
@@ -100,7 +101,11 @@ class Rules(unittest.TestCase):
         for code in ("// a steady_clock would be wrong here\n",
                      'auto s = "time(s) to sleep_for";\n', "auto t = row.time();\n",
                      "void f() { lifetime(1); brand(2); }\n", "auto c = loop->time(1);\n",
-                     "auto n = curl_version_info(now);\n", "void on_exit();\n",
+                     "auto n = curl_version_info(now);\n",
+                     "using namespace std::chrono_literals;\n",
+                     "using namespace std::literals;\n",
+                     "using namespace std::string_view_literals;\n",
+                     "void on_exit();\n",
                      'auto p = "/homework/x";\n', "int x = 1'000'000; int y = 0x1'a;\n"):
             with self.subTest(code=code):
                 self.expect(self.pipeline(code))
@@ -129,6 +134,13 @@ class Rules(unittest.TestCase):
                      "foreach(part a)\n add_executable(x ${part}.cpp)\nendforeach()\n"})
         self.expect({"tests/unit/m/a.cpp": "int b;\n",
                      "tests/unit/CMakeLists.txt": "sendonce_test(NAME m SOURCES m/a.cpp)\n"})
+
+
+    def test_events_are_documented_and_real(self):
+        logs = {"ledger/x.hpp": '#pragma once\nvoid f() {\n  log.warn(\n    "a.b_c", {});\n}\n'}
+        self.expect(logs, "x.hpp:3: event a.b_c is not in the table")
+        self.expect({**logs, "docs/operations.md": "| Event | Means |\n| `a.b_c` | x |\n"})
+        self.expect({"docs/operations.md": "| `a.b` | x |\n"}, "operations.md:1: nothing logs")
 
 
 class Functions(unittest.TestCase):

@@ -1,5 +1,5 @@
-// Stand-ins for the outside world, stepped by hand: clock, broker, transport, provider. For tests of
-// the engine and for the simulator; everything else in the tests is real.
+// Stand-ins for the outside world, stepped by hand: clock, broker, transport, provider. For tests
+// of the engine and for the simulator; everything else in the tests is real.
 #pragma once
 
 #include <deque>
@@ -147,11 +147,11 @@ struct FakeProvider final : Provider {
   }
   [[nodiscard]] Verdict classify(const Target&, const CallResult& result, WallTime) const override {
     if (const auto* f = std::get_if<CallFailure>(&result))
-      return {.name = f->effect == Effect::not_sent ? VerdictClass::retryable
-                                                    : VerdictClass::ambiguous,
-              .effect = f->effect,
-              .fault = Fault::provider,
-              .reason = std::string(name(f->cause))};
+      return {
+          .name = f->effect == Effect::not_sent ? VerdictClass::retryable : VerdictClass::ambiguous,
+          .effect = f->effect,
+          .fault = Fault::provider,
+          .reason = std::string(name(f->cause))};
     return of_status(std::get<HttpAnswer>(result).status);
   }
   [[nodiscard]] bool ready(WallTime) const override { return is_ready; }
@@ -163,21 +163,32 @@ struct FakeProvider final : Provider {
   static Verdict of_status(int status) {
     switch (status) {
       case 200:
-        return {.name = VerdictClass::accepted, .effect = Effect::sent, .fault = Fault::none,
-                .reason = "ok", .message_id = "m-1"};
+        return {.name = VerdictClass::accepted,
+                .effect = Effect::sent,
+                .fault = Fault::none,
+                .reason = "ok",
+                .message_id = "m-1"};
       case 202:
         return {.effect = Effect::maybe_sent, .reason = "no receipt", .receipt_missing = true};
-      case 410: return no(VerdictClass::token_terminal, Fault::device, FaultScope::device);
-      case 400: return no(VerdictClass::payload_error, Fault::request, FaultScope::delivery);
-      case 403: return no(VerdictClass::provider_auth, Fault::auth, FaultScope::provider);
-      case 404: return no(VerdictClass::config_error, Fault::config, FaultScope::provider);
-      case 429: return no(VerdictClass::throttled, Fault::throttle, FaultScope::device);
-      case 503: return no(VerdictClass::retryable, Fault::provider, FaultScope::provider);
-      default: return {.reason = "status " + std::to_string(status)};
+      case 410:
+        return no(VerdictClass::token_terminal, Fault::device, FaultScope::device);
+      case 400:
+        return no(VerdictClass::payload_error, Fault::request, FaultScope::delivery);
+      case 403:
+        return no(VerdictClass::provider_auth, Fault::auth, FaultScope::provider);
+      case 404:
+        return no(VerdictClass::config_error, Fault::config, FaultScope::provider);
+      case 429:
+        return no(VerdictClass::throttled, Fault::throttle, FaultScope::device);
+      case 503:
+        return no(VerdictClass::retryable, Fault::provider, FaultScope::provider);
+      default:
+        return {.reason = "status " + std::to_string(status)};
     }
   }
   static Verdict no(VerdictClass name, Fault fault, FaultScope scope) {
-    return {.name = name, .effect = Effect::not_sent, .fault = fault, .scope = scope, .reason = "no"};
+    return {
+        .name = name, .effect = Effect::not_sent, .fault = fault, .scope = scope, .reason = "no"};
   }
 };
 

@@ -44,7 +44,7 @@ struct PubAck {
 
 struct StreamInfo {
   std::string name{};
-  std::string created{};  // as written; compared, not interpreted
+  std::string created{};  // as written
   std::vector<std::string> subjects{};
   std::string retention{};  // limits, interest, workqueue
   Duration duplicate_window{};

@@ -314,6 +314,7 @@ Result<RawMessage> Connection::request(const std::string& subject, const Message
 }
 
 Result<void> Connection::flush(Duration timeout) {
+  if (!connected()) return fail(Errc::unavailable, "cannot flush: not connected");
   return checked(natsConnection_FlushTimeout(handles_->connection.get(), in_ms(timeout)),
                  "cannot flush");
 }

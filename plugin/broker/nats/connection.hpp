@@ -94,7 +94,7 @@ class Connection {
   [[nodiscard]] Result<RawMessage> request(const std::string& subject,
                                            const MessageHeaders& headers, std::string_view body,
                                            Duration timeout);
-  // Everything published so far has been read by the server.
+  // Everything published so far has been read by the server. unavailable: not connected, no answer.
   [[nodiscard]] Result<void> flush(Duration timeout);
 
   [[nodiscard]] bool connected() const;

@@ -27,6 +27,19 @@ constexpr unsigned kTooBigAlone =
     2;  // times that a message did not fit, then it is asked for alone
 constexpr std::size_t kMostRequests = 8;  // open at a time
 
+// nats-server 2.9 writes another time of creation to its disk than it first reports, tens of
+// microseconds later, so a consumer's changes with the first restart (measured; a stream's does
+// not). Nobody deletes a consumer and makes it again that fast, and as long as the stream is the
+// same an old reply can only ack the message it was for.
+constexpr Duration kCreationBlur = milliseconds(100);
+
+bool same_creation(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  const auto x = parse_rfc3339(a);
+  const auto y = parse_rfc3339(b);
+  return x && y && std::chrono::abs(*x - *y) <= kCreationBlur;
+}
+
 }  // namespace
 
 Lane::Lane(ClassIndex message_class, ConsumerExpectation expected, PullSettings settings,
@@ -341,7 +354,7 @@ Binding Lane::conclude(MonoTime now) {
     return bind(now);
   }
   const ConsumerInfo& info = *round_.consumer;
-  if (info.created != consumer_created_ || consumer_fault(expected_, info)) {
+  if (!same_creation(info.created, consumer_created_) || consumer_fault(expected_, info)) {
     recheck(now, "consumer " + expected_.durable + " has changed, checking it");
     return Binding::unsettled;
   }
@@ -363,7 +376,8 @@ Binding Lane::bind(MonoTime now) {
     open_.clear();
     return Binding::changed;
   }
-  const bool same = info.created == consumer_created_ && round_.stream->created == stream_created_;
+  const bool same =
+      same_creation(info.created, consumer_created_) && round_.stream->created == stream_created_;
   if (!same) {
     ++incarnation_;
     consumer_created_ = info.created;

@@ -36,7 +36,7 @@ Result<std::string> AdminClient::call(const AdminRequest& request,
 Result<void> AdminClient::send(std::string_view text) {
   while (!text.empty()) {
     const ssize_t sent = ::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL);
-    if (sent > 0) {
+    if (sent >= 0) {
       text.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno == EPIPE || errno == ECONNRESET) {
       return {};  // it has hung up on us, and may have said why: read on

@@ -3,6 +3,9 @@
 #include <chrono>
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include "plugin/core/assert.hpp"
 
@@ -21,6 +24,19 @@ int on_new_socket(void*, curl_socket_t fd, curlsocktype) {
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   return CURL_SOCKOPT_OK;
 }
+
+namespace {
+
+// Requests that lie in the send buffer when a connection dies are in doubt. The kernel takes no more
+// than this beyond what it has sent.
+constexpr int kUnsentBytes = 16 * 1024;
+
+int on_new_h2_socket(void* self, curl_socket_t fd, curlsocktype type) {
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytes, sizeof kUnsentBytes);
+  return on_new_socket(self, fd, type);
+}
+
+}  // namespace
 
 std::unique_ptr<Link> Link::open(CurlMulti& multi, const LinkOptions& options, Owner& owner) {
   std::unique_ptr<Link> link(new Link(multi, options, owner));
@@ -62,7 +78,7 @@ void Link::configure(const LinkOptions& options) {
   curl_easy_setopt(easy_, CURLOPT_QUICK_EXIT, 1L);
   curl_easy_setopt(easy_, CURLOPT_DNS_CACHE_TIMEOUT, 0L);  // each connection looks the name up
   curl_easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limit.count()));
-  curl_easy_setopt(easy_, CURLOPT_SOCKOPTFUNCTION, on_new_socket);
+  curl_easy_setopt(easy_, CURLOPT_SOCKOPTFUNCTION, on_new_h2_socket);
   curl_easy_setopt(easy_, CURLOPT_PROXY, options.proxy.c_str());
   if (!options.proxy_credentials.empty()) {
     curl_easy_setopt(easy_, CURLOPT_PROXYUSERPWD, options.proxy_credentials.expose().c_str());

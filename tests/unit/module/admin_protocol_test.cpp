@@ -120,7 +120,7 @@ TEST(AdminReply, CollectsItemsAndEndsWithTheResult) {
 }
 
 TEST(AdminReply, AFullReplyTakesNoItemButAlwaysItsEnd) {
-  AdminReply reply(60);
+  AdminReply reply(50);
   EXPECT_TRUE(reply.item(R"({"n":1})"));
   EXPECT_FALSE(reply.item(R"({"n":2})"));
   reply.result(R"({"next":2})");

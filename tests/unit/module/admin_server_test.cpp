@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "plugin/module/admin/admin_client.hpp"
-#include "tests/unit/module/scratch_dir.hpp"
+#include "tests/support/temp_dir.hpp"
 
 namespace sendonce::test {
 namespace {
@@ -76,7 +76,7 @@ class AdminServerTest : public ::testing::Test {
     return {};
   }
 
-  [[nodiscard]] std::string path() const { return dir_ / "admin.sock"; }
+  [[nodiscard]] std::string path() const { return (dir_ / "admin.sock").string(); }
 
   AdminClient client() {
     auto connected = AdminClient::connect(path(), kPatience);
@@ -90,7 +90,7 @@ class AdminServerTest : public ::testing::Test {
     return std::move(connected).value();
   }
 
-  ScratchDir dir_;
+  TempDir dir_;
   std::unique_ptr<Clock> clock_ = make_system_clock();
   std::unique_ptr<Log> log_ = make_null_log();
   std::atomic<int> handled_{0};
@@ -323,10 +323,11 @@ TEST_F(AdminServerTest, ManyClientsAtOnce) {
 }
 
 TEST(AdminClientTest, SaysThatTheOtherSideIsNoDaemon) {
-  const ScratchDir dir;
-  const auto listener = UnixListener::bind(dir / "s");
+  const TempDir dir;
+  const std::string path = dir / "s";
+  const auto listener = UnixListener::bind(path);
   ASSERT_TRUE(listener);
-  auto client = AdminClient::connect(dir / "s", milliseconds(50));
+  auto client = AdminClient::connect(path, milliseconds(50));
   ASSERT_TRUE(client);
   const auto silent = client->call(ask("status"));
   ASSERT_FALSE(silent);

@@ -1,9 +1,9 @@
 // The engine over a real rule set and an in-memory ledger, with the outside world stepped by hand.
 #include "plugin/pipeline/engine.hpp"
 
-#include <gtest/gtest.h>
-
 #include <memory>
+
+#include <gtest/gtest.h>
 
 #include "ledger/memory/memory_ledger.hpp"
 #include "tests/support/fakes.hpp"
@@ -20,8 +20,8 @@ ClassPolicy make_class(AmbiguityPolicy ambiguous) {
   c.config.expires = minutes(10);
   c.config.retention = hours(48);
   c.config.in_flight = 64;
-  c.config.retry = {.first = seconds(1), .factor = 2, .cap = seconds(10), .attempts = 3,
-                    .horizon = minutes(5)};
+  c.config.retry = {
+      .first = seconds(1), .factor = 2, .cap = seconds(10), .attempts = 3, .horizon = minutes(5)};
   c.config.ambiguous_default = ambiguous;
   const std::vector<std::string> fields{"event_id", "recipient", "channel", "template"};
   c.recipe = *make_recipe("otp", fields);
@@ -76,7 +76,8 @@ class EngineTest : public ::testing::Test {
     m.subject = "notify.otp.x";
     m.reply = "reply." + std::to_string(seq);
     m.body = R"({"event_id":")" + event + R"(","recipient":"u1","channel":"push","template":"t",)" +
-             R"("notification":{"title":"T","body":")" + body + R"("},"targets":[)" + targets + "]}";
+             R"("notification":{"title":"T","body":")" + body + R"("},"targets":[)" + targets +
+             "]}";
     return m;
   }
   void arrive(Message m) {

@@ -130,7 +130,8 @@ TEST(Limiter, GivesOneSecondsBurstAndThenItsRate) {
 
 TEST(Hygiene, UnprovenBadTokenIsAMismatch) {
   Hygiene h;
-  Verdict v{.name = VerdictClass::token_terminal, .effect = Effect::not_sent, .fault = Fault::device};
+  Verdict v{
+      .name = VerdictClass::token_terminal, .effect = Effect::not_sent, .fault = Fault::device};
   v.needs_proof = true;
   EXPECT_EQ(h.weigh(v).fault, Fault::mismatch);
   EXPECT_EQ(h.weigh(v).name, VerdictClass::token_mismatch);

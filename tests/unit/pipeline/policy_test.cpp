@@ -7,8 +7,8 @@ namespace {
 
 using std::chrono::hours, std::chrono::minutes, std::chrono::seconds;
 
-const RetryConfig kRetry{.first = seconds(2), .factor = 2.0, .cap = minutes(1), .attempts = 3,
-                         .horizon = hours(1)};
+const RetryConfig kRetry{
+    .first = seconds(2), .factor = 2.0, .cap = minutes(1), .attempts = 3, .horizon = hours(1)};
 
 AttemptContext context(AmbiguityPolicy policy, std::uint32_t attempts = 0,
                        Effect carried = Effect::not_sent) {
@@ -28,7 +28,8 @@ class Policy : public ::testing::Test {
 
 TEST_F(Policy, SentIsAccepted) {
   EXPECT_EQ(of(verdict(VerdictClass::accepted, Effect::sent, Fault::none),
-               context(AmbiguityPolicy::give_up)).state,
+               context(AmbiguityPolicy::give_up))
+                .state,
             State::accepted);
 }
 
@@ -82,10 +83,16 @@ TEST_F(Policy, PayloadErrorIsDeadLettered) {
 
 TEST_F(Policy, OperatorFaultsAndThrottlesAreNotCounted) {
   const AttemptContext worn_out = context(AmbiguityPolicy::give_up, 99);
-  EXPECT_EQ(of(verdict(VerdictClass::provider_auth, Effect::not_sent, Fault::auth,
-                       FaultScope::provider), worn_out).state, State::waiting);
-  EXPECT_EQ(of(verdict(VerdictClass::config_error, Effect::not_sent, Fault::config,
-                       FaultScope::provider), worn_out).state, State::waiting);
+  EXPECT_EQ(
+      of(verdict(VerdictClass::provider_auth, Effect::not_sent, Fault::auth, FaultScope::provider),
+         worn_out)
+          .state,
+      State::waiting);
+  EXPECT_EQ(
+      of(verdict(VerdictClass::config_error, Effect::not_sent, Fault::config, FaultScope::provider),
+         worn_out)
+          .state,
+      State::waiting);
   const Decision throttled =
       of(verdict(VerdictClass::throttled, Effect::not_sent, Fault::throttle), worn_out);
   EXPECT_EQ(throttled.state, State::waiting);

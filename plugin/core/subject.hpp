@@ -9,6 +9,8 @@ namespace sendonce {
 [[nodiscard]] bool valid_subject_filter(std::string_view subject);
 // Whether some subject matches both filters. Both must be valid.
 [[nodiscard]] bool subjects_overlap(std::string_view a, std::string_view b);
+// Every subject that `narrow` matches is matched by `wide`. Both must be valid.
+[[nodiscard]] bool subject_covers(std::string_view wide, std::string_view narrow);
 // A name that is safe in subjects, durables, tables and metrics: 1 to 64 of [A-Za-z0-9_-].
 [[nodiscard]] bool valid_name(std::string_view text);
 

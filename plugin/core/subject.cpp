@@ -1,4 +1,4 @@
-#include "config/subject.hpp"
+#include "plugin/core/subject.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -49,6 +49,17 @@ bool subjects_overlap(std::string_view a, std::string_view b) {
     if (left != right && left != "*" && right != "*") return false;
   }
   return a.empty() && b.empty();
+}
+
+bool subject_covers(std::string_view wide, std::string_view narrow) {
+  while (!wide.empty() && !narrow.empty()) {
+    const std::string_view wide_token = next_token(wide);
+    const std::string_view narrow_token = next_token(narrow);
+    if (wide_token == ">") return true;
+    if (narrow_token == ">") return false;
+    if (wide_token != "*" && wide_token != narrow_token) return false;
+  }
+  return wide.empty() && narrow.empty();
 }
 
 bool valid_name(std::string_view text) {
