@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -515,6 +516,11 @@ void FaultServer::accept_all() {
 }
 
 void FaultServer::run() {
+  // OpenSSL writes without MSG_NOSIGNAL. Only here: the client must do without this.
+  sigset_t pipe;
+  ::sigemptyset(&pipe);
+  ::sigaddset(&pipe, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
   while (!stop_.load()) {
     std::vector<pollfd> fds{{wake_, POLLIN, 0}, {listen_, POLLIN, 0}};
     for (const auto& p : peers_) {

@@ -1,6 +1,7 @@
 #include "tests/unit/transport/wire_fakes.hpp"
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 
 #include <arpa/inet.h>
@@ -91,6 +92,11 @@ void TcpServer::stop() {
 }
 
 void TcpServer::run() {
+  // OpenSSL writes without MSG_NOSIGNAL. Only here: the client must do without this.
+  sigset_t pipe;
+  ::sigemptyset(&pipe);
+  ::sigaddset(&pipe, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
   while (!stop_.load()) {
     const int fd = ::accept4(listen_, nullptr, nullptr, SOCK_CLOEXEC);
     if (fd < 0) return;
