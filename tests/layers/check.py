@@ -118,9 +118,10 @@ class Checker:
     # ---- log events --------------------------------------------------------------------------
 
     def collect_events(self, path, text):
-        for match in rules.EVENT_LOGGED.finditer(text):
-            line = text.count("\n", 0, match.start()) + 1
-            self.events.setdefault(match[1], (path, line))
+        for argument in rules.EVENT_ARGUMENT.finditer(text):
+            for event in rules.EVENT.finditer(argument[0]):
+                line = text.count("\n", 0, argument.start() + event.start()) + 1
+                self.events.setdefault(event[1], (path, line))
 
     def check_events(self):
         document = rules.EVENTS_DOCUMENT

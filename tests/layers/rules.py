@@ -10,7 +10,7 @@ BASE = ("plugin/core", "plugin/crypto")
 EVERYTHING = ("*",)
 
 # Folder -> folders it may include, beside itself. The longest matching folder counts, a file that
-# is named counts before its folder; "/*" stands for each folder below, none of which may see another.
+# is named counts before its folder. "/*" stands for each folder below; none may see another.
 MODULES = {
     "plugin/include/sendonce/abi": (),
     "plugin/core": (),
@@ -50,8 +50,12 @@ REGISTRIES = {
 
 # Every event that is logged stands in this table, and every one in the table is logged.
 EVENTS_DOCUMENT = "docs/operations.md"
-EVENT_LOGGED = re.compile(r'\b(?:debug|info|warn|error|failed)\(\s*"([a-z_]+(?:\.[a-z_]+)+)"')
-EVENT_LISTED = re.compile(r"^\| `([a-z_]+(?:\.[a-z_]+)+)` \|", re.MULTILINE)
+_EVENT = r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+"
+EVENT = re.compile(f'"({_EVENT})"')
+# The first argument of a log call, or what stands right after a level.
+EVENT_ARGUMENT = re.compile(
+    r'\b(?:debug|info|warn|error|failed)\([^,;{}]*|\bLevel::\w+\s*,\s*"[^"]*"')
+EVENT_LISTED = re.compile(rf"^\| `({_EVENT})` \|", re.MULTILINE)
 
 # ---- which file may include which library ------------------------------------------------------
 
@@ -137,7 +141,8 @@ BANNED = (
            "nobody sleeps: wait for the condition, with a deadline",
            where=(*LIBRARY, "tests/"),
            # A bench sets a pace, and a fault that is slowness has to be slow.
-           unless=(*ADAPTERS, "tests/support/", "tests/bench/", "tests/unit/transport/slow_dns.cpp")),
+           unless=(*ADAPTERS, "tests/support/", "tests/bench/",
+                   "tests/unit/transport/slow_dns.cpp")),
     banned(r"\bnatsSubscription_Fetch\b",
            "natsSubscription_Fetch of cnats 3.4.1 overflows the heap", where=("",)),
     banned(r"\bcurl_version\s*\(",
