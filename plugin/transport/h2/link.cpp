@@ -27,8 +27,8 @@ int on_new_socket(void*, curl_socket_t fd, curlsocktype) {
 
 namespace {
 
-// Requests that lie in the send buffer when a connection dies are in doubt. The kernel takes no more
-// than this beyond what it has sent.
+// Requests that lie in the send buffer when a connection dies are in doubt. The kernel takes no
+// more than this beyond what it has sent.
 constexpr int kUnsentBytes = 16 * 1024;
 
 int on_new_h2_socket(void* self, curl_socket_t fd, curlsocktype type) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdlib>
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <openssl/ssl.h>
@@ -70,9 +71,13 @@ void reset_on_close(int fd) {
 
 }  // namespace
 
-TcpServer::TcpServer() { listen_ = listen_on_loopback(16, port_); }
+TcpServer::TcpServer() {
+  listen_ = listen_on_loopback(16, port_);
+}
 
-TcpServer::~TcpServer() { ::close(listen_); }
+TcpServer::~TcpServer() {
+  ::close(listen_);
+}
 
 void TcpServer::start() {
   thread_ = std::thread([this] { run(); });
@@ -210,10 +215,14 @@ void Http1Server::serve(int fd) {
       reply = script_[std::min(requests_.size(), script_.size() - 1)];
       requests_.push_back(in);
     }
-    if (reply == "RST") reset_on_close(fd);
-    else if (reply == "HANG") wait_for_end(fd);
-    else if (!reply.empty() && ssl != nullptr) SSL_write(ssl, reply.data(), static_cast<int>(reply.size()));
-    else if (!reply.empty()) send_all(fd, reply);
+    if (reply == "RST")
+      reset_on_close(fd);
+    else if (reply == "HANG")
+      wait_for_end(fd);
+    else if (!reply.empty() && ssl != nullptr)
+      SSL_write(ssl, reply.data(), static_cast<int>(reply.size()));
+    else if (!reply.empty())
+      send_all(fd, reply);
     if (reply != "RST" && ssl != nullptr) SSL_shutdown(ssl);
   }
   SSL_free(ssl);
