@@ -13,7 +13,7 @@ std::expected<CollapseTemplate, FieldFault> parse_collapse(std::string_view text
     if (text[brace] == '}' || end == std::string_view::npos || nested < end)
       return std::unexpected(FieldFault{"braces do not match", "write fields as {event_id}"});
     const std::string_view field_name = text.substr(brace + 1, end - brace - 1);
-    const std::optional<RecipeField> field = recipe_field_from(field_name);
+    const std::optional<KeyField> field = key_field_from(field_name);
     if (!field) return std::unexpected(field_fault(field_name));
     out.push_back({"", field});
     text.remove_prefix(end + 1);

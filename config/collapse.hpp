@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/recipe.hpp"
+#include "plugin/message/key_recipe.hpp"
 
 namespace sendonce {
 
@@ -15,7 +15,7 @@ inline constexpr std::size_t kCollapseBytesMax = 64;  // apns-collapse-id; no ot
 
 struct CollapsePart {
   std::string literal{};  // when there is no field
-  std::optional<RecipeField> field{};
+  std::optional<KeyField> field{};
 };
 using CollapseTemplate = std::vector<CollapsePart>;
 

@@ -87,7 +87,7 @@ struct Path {
 };
 
 template <class P>
-KeySpec<typename P::Owner> text(const KeyText& about) {
+constexpr KeySpec<typename P::Owner> text(const KeyText& about) {
   using S = typename P::Owner;
   return {
       about,
@@ -99,7 +99,7 @@ KeySpec<typename P::Owner> text(const KeyText& about) {
 }
 
 template <class P>
-KeySpec<typename P::Owner> texts(const KeyText& about) {
+constexpr KeySpec<typename P::Owner> texts(const KeyText& about) {
   using S = typename P::Owner;
   return {
       about,
@@ -111,7 +111,7 @@ KeySpec<typename P::Owner> texts(const KeyText& about) {
 }
 
 template <class P>
-KeySpec<typename P::Owner> boolean(const KeyText& about) {
+constexpr KeySpec<typename P::Owner> boolean(const KeyText& about) {
   using S = typename P::Owner;
   return {
       about,
@@ -123,7 +123,7 @@ KeySpec<typename P::Owner> boolean(const KeyText& about) {
 }
 
 template <class P>
-KeySpec<typename P::Owner> integer(const KeyText& about, const Bounds& bounds) {
+constexpr KeySpec<typename P::Owner> integer(const KeyText& about, const Bounds& bounds) {
   using S = typename P::Owner;
   return {about,
           KeyType::integer,
@@ -136,7 +136,7 @@ KeySpec<typename P::Owner> integer(const KeyText& about, const Bounds& bounds) {
 }
 
 template <class P>
-KeySpec<typename P::Owner> number(const KeyText& about, const Bounds& thousandths) {
+constexpr KeySpec<typename P::Owner> number(const KeyText& about, const Bounds& thousandths) {
   using S = typename P::Owner;
   return {about,
           KeyType::number,
@@ -149,7 +149,7 @@ KeySpec<typename P::Owner> number(const KeyText& about, const Bounds& thousandth
 }
 
 template <class P>
-KeySpec<typename P::Owner> duration(const KeyText& about, const Bounds& bounds) {
+constexpr KeySpec<typename P::Owner> duration(const KeyText& about, const Bounds& bounds) {
   using S = typename P::Owner;
   return {about,
           KeyType::duration,
@@ -162,7 +162,7 @@ KeySpec<typename P::Owner> duration(const KeyText& about, const Bounds& bounds) 
 }
 
 template <class P>
-KeySpec<typename P::Owner> size(const KeyText& about, const Bounds& bounds) {
+constexpr KeySpec<typename P::Owner> size(const KeyText& about, const Bounds& bounds) {
   using S = typename P::Owner;
   return {
       about,
@@ -174,7 +174,7 @@ KeySpec<typename P::Owner> size(const KeyText& about, const Bounds& bounds) {
 }
 
 template <class P>
-KeySpec<typename P::Owner> rate(const KeyText& about) {
+constexpr KeySpec<typename P::Owner> rate(const KeyText& about) {
   using S = typename P::Owner;
   return {about,
           KeyType::rate,
@@ -187,7 +187,7 @@ KeySpec<typename P::Owner> rate(const KeyText& about) {
 }
 
 template <class P>
-KeySpec<typename P::Owner> secret(const KeyText& about) {
+constexpr KeySpec<typename P::Owner> secret(const KeyText& about) {
   using S = typename P::Owner;
   return {about,
           KeyType::secret,
@@ -206,7 +206,7 @@ Refused read_enum(Enum& out, const TomlNode& node) {
 }
 
 template <class P>
-KeySpec<typename P::Owner> choice(const KeyText& about) {
+constexpr KeySpec<typename P::Owner> choice(const KeyText& about) {
   using S = typename P::Owner;
   return {about,
           KeyType::choice,

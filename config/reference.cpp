@@ -14,27 +14,28 @@ One TOML file, by default `/etc/sendonce/sendonce.toml`, and the files `conf.d/*
 the order of their names. Each table may be given once in all of them. The main file starts with
 `config_version = 1`. `config/sendonce.toml` is a commented sample.
 
-* **Quantities carry their unit**, in quotes: durations `"400ms"`, `"25s"`, `"3m"`, `"24h"`, `"11d"`;
-  sizes `"256B"`, `"64MiB"`, `"8GiB"`; rates `"500/s"`, `"600/m"`, `"10/h"`. Whole numbers only.
+* **Quantities carry their unit**, in quotes: durations `"400ms"`, `"25s"`, `"3m"`, `"24h"`,
+  `"11d"`; sizes `"256B"`, `"64MiB"`, `"8GiB"`; rates `"500/s"`, `"600/m"`, `"10/h"`. Whole numbers
+  only.
 * **Secrets are references**: `"cred:NAME"` is a systemd credential (`LoadCredential=NAME:/path`),
-  `"file:/absolute/path"` a file that neither group nor others may read. The secret itself is refused.
+  `"file:/absolute/path"` a file that neither group nor others may read. The secret itself is
+  refused.
 * **A key with a dot** stands in a table of its own: `call.total` may be written
   `call = { connect = "3s", total = "10s" }` or `call.total = "10s"`.
 * **Unknown keys are errors.** Every error names file, line and column and says what to do.
 * **mandatory** keys have no default because no default is right for everybody.
-* **Reload**: `now` keys take effect with a reload, for attempts that start after it; the others need a
-  restart, and a reload that would change one is refused and says so. Adding or removing a provider or
-  a class needs a restart too. Credential files are read again by every reload.
+* **Reload**: `now` keys take effect with a reload, for attempts that start after it; the others
+  need a restart, and a reload that would change one is refused and says so. Adding or removing a
+  provider or a class needs a restart too. Credential files are read again by every reload.
 )";
 
 constexpr std::string_view kProviders = R"(A provider is an endpoint with a credential. NAME is what
 envelopes and routes call it: 1 to 64 letters, digits, `_` and `-`.
 )";
 
-constexpr std::string_view kClasses =
-    R"(A class is the policy for a family of messages; the subject of
-a message chooses its class. `[defaults.class]` takes the same keys and holds for every class that does
-not set them itself, key by key.
+constexpr std::string_view kClasses = R"(A class is the policy for a family of messages; the subject
+of a message chooses its class. `[defaults.class]` takes the same keys and holds for every class
+that does not set them itself, key by key.
 )";
 
 std::string_view type_text(KeyType type) {

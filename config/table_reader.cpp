@@ -1,6 +1,6 @@
 #include "config/table_reader.hpp"
 
-#include "config/nearest.hpp"
+#include "plugin/core/nearest.hpp"
 
 namespace sendonce {
 

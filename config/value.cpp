@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "config/nearest.hpp"
 #include "config/quantity.hpp"
+#include "plugin/core/nearest.hpp"
 #include "plugin/core/text.hpp"
 
 namespace sendonce {
@@ -182,32 +182,6 @@ std::string list_of(std::span<const std::string_view> names) {
     out += names[i];
   }
   return out;
-}
-
-std::span<const std::string_view> names_of(Durability) {
-  static constexpr std::array<std::string_view, 2> kNames{"commit", "process"};
-  return kNames;
-}
-
-std::span<const std::string_view> names_of(ApnsEnvironment) {
-  static constexpr std::array<std::string_view, 2> kNames{"production", "sandbox"};
-  return kNames;
-}
-
-std::span<const std::string_view> names_of(AmbiguityPolicy) {
-  static constexpr std::array<std::string_view, 4> kNames{"resend", "resend-with-key", "lookup",
-                                                          "give-up"};
-  return kNames;
-}
-
-std::span<const std::string_view> names_of(Priority) {
-  static constexpr std::array<std::string_view, 2> kNames{"normal", "high"};
-  return kNames;
-}
-
-std::span<const std::string_view> names_of(EventsMode) {
-  static constexpr std::array<std::string_view, 2> kNames{"all", "exceptions"};
-  return kNames;
 }
 
 }  // namespace sendonce

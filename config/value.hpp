@@ -2,6 +2,7 @@
 // A refusal never quotes the value.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -50,11 +51,29 @@ struct Bounds {
 [[nodiscard]] std::string list_of(std::span<const std::string_view> names);
 
 // How a choice is written; the position is the enumerator's value.
-[[nodiscard]] std::span<const std::string_view> names_of(Durability);
-[[nodiscard]] std::span<const std::string_view> names_of(ApnsEnvironment);
-[[nodiscard]] std::span<const std::string_view> names_of(AmbiguityPolicy);
-[[nodiscard]] std::span<const std::string_view> names_of(Priority);
-[[nodiscard]] std::span<const std::string_view> names_of(EventsMode);
+inline constexpr std::array<std::string_view, 2> kDurabilityNames{"commit", "process"};
+inline constexpr std::array<std::string_view, 2> kEnvironmentNames{"production", "sandbox"};
+inline constexpr std::array<std::string_view, 4> kPolicyNames{"resend", "resend-with-key", "lookup",
+                                                              "give-up"};
+inline constexpr std::array<std::string_view, 2> kPriorityNames{"normal", "high"};
+inline constexpr std::array<std::string_view, 2> kEventsNames{"all", "exceptions"};
+
+using ChoiceNames = std::span<const std::string_view>;
+[[nodiscard]] constexpr ChoiceNames names_of(Durability) {
+  return kDurabilityNames;
+}
+[[nodiscard]] constexpr ChoiceNames names_of(ApnsEnvironment) {
+  return kEnvironmentNames;
+}
+[[nodiscard]] constexpr ChoiceNames names_of(AmbiguityPolicy) {
+  return kPolicyNames;
+}
+[[nodiscard]] constexpr ChoiceNames names_of(Priority) {
+  return kPriorityNames;
+}
+[[nodiscard]] constexpr ChoiceNames names_of(EventsMode) {
+  return kEventsNames;
+}
 
 template <class Enum>
 [[nodiscard]] std::string_view choice_text(Enum value) {

@@ -29,27 +29,26 @@ Batch::Batch(Store& store, LedgerLife& life, EventBatch& events, WallTime now)
 }
 
 Result<LedgerReply> Batch::apply(const TicketedRequest& request) {
-  return std::visit(
-      Overloaded{
-          [&](const ClaimRequest& r) { return apply_claim(r, request.ticket); },
-          [&](const Settlement& r) { return apply_settlement(r); },
-          [&](const DeadLetterDone& r) { return apply_dead_letter_done(r); },
-          [&](const OutboxRead& r) -> Result<LedgerReply> {
-            SO_TRY(OutboxPage page, store_.read_outbox(r));
-            return page;
-          },
-          [&](const OutboxRemove& r) -> Result<LedgerReply> {
-            for (const OutboxSeq seq : r.entries) SO_CHECK(store_.remove_outbox(seq));
-            return Removed{};
-          },
-          [&](const Sweep& r) { return apply_sweep(r); },
-          [&](const Find& r) -> Result<LedgerReply> {
-            SO_TRY(auto found, store_.find(r.scope, r.key));
-            if (!found) return Found{};
-            return Found{std::move(found->row)};
-          },
-      },
-      request.request);
+  return std::visit(Overloaded{
+                        [&](const ClaimRequest& r) { return apply_claim(r, request.ticket); },
+                        [&](const Settlement& r) { return apply_settlement(r); },
+                        [&](const DeadLetterDone& r) { return apply_dead_letter_done(r); },
+                        [&](const OutboxRead& r) -> Result<LedgerReply> {
+                          SO_TRY(OutboxPage page, store_.read_outbox(r));
+                          return page;
+                        },
+                        [&](const OutboxRemove& r) -> Result<LedgerReply> {
+                          for (const OutboxSeq seq : r.entries) SO_CHECK(store_.remove_outbox(seq));
+                          return Removed{};
+                        },
+                        [&](const Sweep& r) { return apply_sweep(r); },
+                        [&](const Find& r) -> Result<LedgerReply> {
+                          SO_TRY(auto found, store_.find(r.scope, r.key));
+                          if (!found) return Found{};
+                          return Found{std::move(found->row)};
+                        },
+                    },
+                    request.request);
 }
 
 Result<LedgerReply> Batch::apply_claim(const ClaimRequest& request, Ticket ticket) {
@@ -152,7 +151,8 @@ Result<LedgerReply> Batch::apply_sweep(const Sweep& sweep) {
   if (expiry.next && (!swept.next_due || *expiry.next < *swept.next_due))
     swept.next_due = expiry.next;
   // The clock of memory may stand still: do not ask at once for what cannot be done yet.
-  const bool idle = swept.ended + swept.expired + swept.lost_dead_letters + expiry.moved.size() == 0;
+  const bool idle =
+      swept.ended + swept.expired + swept.lost_dead_letters + expiry.moved.size() == 0;
   if (idle && swept.next_due && *swept.next_due <= now_) swept.next_due = now_ + kLookAgain;
   return swept;
 }
@@ -196,7 +196,8 @@ Result<void> Batch::finish() {
 }
 
 void Batch::committed() {
-  life_.open_rows = static_cast<std::uint64_t>(static_cast<std::int64_t>(life_.open_rows) + opened_);
+  life_.open_rows =
+      static_cast<std::uint64_t>(static_cast<std::int64_t>(life_.open_rows) + opened_);
   for (const Note& note : notes_) {
     if (note.moved_to) {
       life_.agenda.move(note.id, *note.moved_to);
@@ -218,7 +219,8 @@ RuleContext Batch::context() const {
 
 void Batch::track(RowId id, std::optional<WallTime> due_before, bool open_before,
                   const Row& after) {
-  opened_ += static_cast<std::int64_t>(!has_ended(after.state)) - static_cast<std::int64_t>(open_before);
+  opened_ +=
+      static_cast<std::int64_t>(!has_ended(after.state)) - static_cast<std::int64_t>(open_before);
   const auto due = due_time(after, life_.incarnation);
   if (due || due_before) notes_.push_back({.id = id, .due = due, .moved_to = std::nullopt});
 }

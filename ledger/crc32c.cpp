@@ -35,7 +35,8 @@ __attribute__((target("sse4.2"))) std::uint32_t crc32c_sse42(std::string_view by
     crc = _mm_crc32_u64(crc, word);
   }
   auto short_crc = static_cast<std::uint32_t>(crc);
-  for (; left > 0; ++at, --left) short_crc = _mm_crc32_u8(short_crc, static_cast<std::uint8_t>(*at));
+  for (; left > 0; ++at, --left)
+    short_crc = _mm_crc32_u8(short_crc, static_cast<std::uint8_t>(*at));
   return ~short_crc;
 }
 #endif
@@ -44,7 +45,8 @@ __attribute__((target("sse4.2"))) std::uint32_t crc32c_sse42(std::string_view by
 
 std::uint32_t crc32c_portable(std::string_view bytes) {
   std::uint32_t crc = 0xFFFFFFFFU;
-  for (const char c : bytes) crc = (crc >> 8U) ^ kTable[(crc ^ static_cast<std::uint8_t>(c)) & 255U];
+  for (const char c : bytes)
+    crc = (crc >> 8U) ^ kTable[(crc ^ static_cast<std::uint8_t>(c)) & 255U];
   return ~crc;
 }
 

@@ -21,10 +21,14 @@ WallTime wall_time(std::uint64_t count) {
 
 std::string_view name(DeviceState state) {
   switch (state) {
-    case DeviceState::invalid: return "invalid";
-    case DeviceState::mismatch: return "mismatch";
-    case DeviceState::suspect: return "suspect";
-    case DeviceState::revoked: return "revoked";
+    case DeviceState::invalid:
+      return "invalid";
+    case DeviceState::mismatch:
+      return "mismatch";
+    case DeviceState::suspect:
+      return "suspect";
+    case DeviceState::revoked:
+      return "revoked";
   }
   SO_ASSERT(false);
 }

@@ -98,8 +98,8 @@ void KeyIndex::put(Segment& segment, Slot slot) {
 }
 
 void KeyIndex::resize(Segment& segment, std::uint32_t capacity) {
-  Segment bigger{.slots = std::make_unique<Slot[]>(capacity), .capacity = capacity,
-                 .used = segment.used};
+  Segment bigger{
+      .slots = std::make_unique<Slot[]>(capacity), .capacity = capacity, .used = segment.used};
   for (std::uint32_t i = 0; i < segment.capacity; ++i) {
     if (segment.slots[i] != 0) put(bigger, segment.slots[i]);
   }

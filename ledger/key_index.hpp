@@ -1,10 +1,10 @@
 // Where a key's row is: keys in memory, 8 bytes a slot. A slot holds a 16-bit tag and a 48-bit
 // sequence, never the key: a hit is a candidate, to be verified against the stored row.
 //
-// The table is split by the key's hash into a fixed number of segments, each an open-addressed array
-// that grows by a quarter on its own. The tag fixes a slot's home at any capacity, so that growing
-// needs no keys and touches one segment, some ten thousand slots at most: no claim waits for a
-// rehash of millions. Deleting shifts back and leaves no tombstones.
+// The table is split by the key's hash into a fixed number of segments, each an open-addressed
+// array that grows by a quarter on its own. The tag fixes a slot's home at any capacity, so that
+// growing needs no keys and touches one segment, some ten thousand slots at most: no claim waits
+// for a rehash of millions. Deleting shifts back and leaves no tombstones.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,18 @@ class KeyIndex {
   // Calls `is_it(sequence)` for each candidate until it says yes; 0 when none is.
   template <class IsIt>
   [[nodiscard]] std::uint64_t find(const Key& key, IsIt is_it) const;
+
+  // Ask for the memory that find() and insert() will touch: a batch does so for all its keys before
+  // the first look, the segments first, and the cache misses overlap.
+  void prefetch_segment(const Key& key) const {
+    __builtin_prefetch(&segments_[place_of(key).segment]);
+  }
+  void prefetch_slot(const Key& key) const {
+    const Place place = place_of(key);
+    const Segment& segment = segments_[place.segment];
+    if (segment.capacity != 0)
+      __builtin_prefetch(&segment.slots[home(place.tag, segment.capacity)]);
+  }
 
   // The key must not be there. 0 < sequence < 2^48.
   void insert(const Key& key, std::uint64_t sequence);

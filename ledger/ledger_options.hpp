@@ -20,7 +20,7 @@ using RebuildProgress = std::function<void(std::uint64_t done, std::uint64_t tot
 
 struct LedgerOptions {
   std::string directory{};
-  std::vector<std::string> scopes{};              // position = ScopeIndex
+  std::vector<std::string> scopes{};  // position = ScopeIndex
   std::uint64_t map_bytes = std::uint64_t{8} << 30U;
   LedgerDurability durability = LedgerDurability::commit;
   // Kept allocated ahead of the pages in use, see lmdb/data_file.hpp.

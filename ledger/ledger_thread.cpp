@@ -1,11 +1,11 @@
 #include "ledger/ledger_thread.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <csignal>
 #include <iterator>
 #include <utility>
+
+#include <pthread.h>
 
 #include "plugin/core/assert.hpp"
 

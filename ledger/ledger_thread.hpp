@@ -1,8 +1,8 @@
 // The lane of production: one thread that owns a ledger's commits.
 //
 // Batching is natural: while one commit is on its way to the disk, requests queue, and the next
-// takes all of them. Under load the thread lingers for some milliseconds to take more at once, which
-// halves its CPU; when single requests trickle in it does not.
+// takes all of them. Under load the thread lingers for some milliseconds to take more at once,
+// which halves its CPU; when single requests trickle in it does not.
 #pragma once
 
 #include <atomic>
@@ -58,8 +58,8 @@ class LedgerThread final : public LedgerLane {
   mutable std::mutex mutex_{};  // guards what follows
   std::condition_variable work_{};
   std::vector<std::vector<TicketedRequest>> queue_{};
-  std::size_t queued_ = 0;      // requests in it
-  bool waiting_ = false;        // the thread has nothing to do
+  std::size_t queued_ = 0;  // requests in it
+  bool waiting_ = false;    // the thread has nothing to do
   bool stopping_ = false;
   std::vector<LaneReply> replies_{};
   LedgerStats stats_{};

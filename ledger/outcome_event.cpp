@@ -46,8 +46,7 @@ void append_outcome_data(std::string& out, const Row& row, std::string_view even
   if (!row.ref.empty()) member(out, R"(,"ref":)", row.ref);
   number_member(out, R"(,"revision":)", row.revision);
   if (!event_id.empty()) member(out, R"(,"event_id":)", event_id);
-  if (row.dead_letter != DeadLetter::none)
-    member(out, R"(,"dead_letter":)", name(row.dead_letter));
+  if (row.dead_letter != DeadLetter::none) member(out, R"(,"dead_letter":)", name(row.dead_letter));
   out += "}}";
 }
 
@@ -91,8 +90,8 @@ void EventBatch::begin(WallTime now) {
 
 std::string& EventBatch::body_for(std::string subject) {
   // From the back: the entry still open for a subject is its last one.
-  const auto found = std::ranges::find(entries_.rbegin(), entries_.rend(), subject,
-                                       &Entry::subject);
+  const auto found =
+      std::ranges::find(entries_.rbegin(), entries_.rend(), subject, &Entry::subject);
   if (found != entries_.rend() && found->events < kEventsPerEntry) {
     ++found->events;
     found->body += ',';

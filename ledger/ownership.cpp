@@ -1,12 +1,5 @@
 #include "ledger/ownership.hpp"
 
-#include <fcntl.h>
-#include <pthread.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -15,6 +8,13 @@
 #include <fstream>
 #include <mutex>
 #include <string_view>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 namespace sendonce {
 namespace {
@@ -84,15 +84,13 @@ struct Unfit {
   std::string_view name;
 };
 // linux/magic.h and the file systems' own headers.
-constexpr std::array kUnfit{Unfit{0x6969, "NFS"},          Unfit{0x517B, "SMB"},
-                            Unfit{0xFF534D42, "CIFS"},     Unfit{0xFE534D42, "SMB2"},
-                            Unfit{0x65735546, "FUSE"},     Unfit{0x794C7630, "overlay"},
-                            Unfit{0x01021997, "9p"},       Unfit{0x00C36400, "Ceph"},
-                            Unfit{0x5346414F, "AFS"},      Unfit{0x73757245, "Coda"},
-                            Unfit{0x01161970, "GFS2"},     Unfit{0x7461636F, "OCFS2"},
-                            Unfit{0x0BD00BD0, "Lustre"},   Unfit{0x47504653, "GPFS"},
-                            Unfit{0x6B414653, "AFS"},      Unfit{0x786F4256, "vboxsf"},
-                            Unfit{0x7C7C6673, "prl_fs"}};
+constexpr std::array kUnfit{
+    Unfit{0x6969, "NFS"},        Unfit{0x517B, "SMB"},       Unfit{0xFF534D42, "CIFS"},
+    Unfit{0xFE534D42, "SMB2"},   Unfit{0x65735546, "FUSE"},  Unfit{0x794C7630, "overlay"},
+    Unfit{0x01021997, "9p"},     Unfit{0x00C36400, "Ceph"},  Unfit{0x5346414F, "AFS"},
+    Unfit{0x73757245, "Coda"},   Unfit{0x01161970, "GFS2"},  Unfit{0x7461636F, "OCFS2"},
+    Unfit{0x0BD00BD0, "Lustre"}, Unfit{0x47504653, "GPFS"},  Unfit{0x6B414653, "AFS"},
+    Unfit{0x786F4256, "vboxsf"}, Unfit{0x7C7C6673, "prl_fs"}};
 constexpr std::uint64_t kTmpfs = 0x01021994;
 constexpr std::uint64_t kRamfs = 0x858458F6;
 
@@ -146,8 +144,7 @@ Result<void> check_file_system(const std::string& directory, LedgerDurability du
   if (::statfs(directory.c_str(), &fs) != 0)
     return fail(Errc::denied, directory + ": " + std::strerror(errno));
   // f_type is signed on some machines and must not be extended.
-  auto checked =
-      check_file_system_type(static_cast<std::uint32_t>(fs.f_type), durability);
+  auto checked = check_file_system_type(static_cast<std::uint32_t>(fs.f_type), durability);
   if (!checked) return fail(checked.error().code, directory + ": " + checked.error().text);
   return {};
 }

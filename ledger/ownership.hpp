@@ -5,10 +5,10 @@
 // and is closed in a forked child, which would keep it otherwise. A stopped process keeps it.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <string>
+
+#include <sys/types.h>
 
 #include "ledger/descriptor.hpp"
 #include "ledger/ledger_options.hpp"

@@ -149,8 +149,8 @@ void write_optional(const Row& row, Writer& w) {
 }
 
 void write_receipt(const Row& row, const Receipt& receipt, Writer& w) {
-  unsigned head =
-      static_cast<unsigned>(receipt.verdict) | static_cast<unsigned>(receipt.effect) << 4U;
+  unsigned head = static_cast<unsigned>(receipt.verdict) | static_cast<unsigned>(receipt.effect)
+                                                               << 4U;
   if (receipt.fence != row.fence) head |= kReceiptHasFence;
   if (receipt.at != row.ended) head |= kReceiptHasTime;
   w.number(static_cast<std::uint8_t>(head));
@@ -204,10 +204,11 @@ bool read_fixed(Reader& r, Row& row, std::size_t& receipts) {
 }
 
 bool read_optional(Reader& r, std::uint8_t presence, Row& row) {
-  const std::array<std::pair<std::uint8_t, WallTime*>, 4> times{{{has_lease_end, &row.lease_end},
-                                                                 {has_next_at, &row.next_at},
-                                                                 {has_ended, &row.ended},
-                                                                 {has_keep_until, &row.keep_until}}};
+  const std::array<std::pair<std::uint8_t, WallTime*>, 4> times{
+      {{has_lease_end, &row.lease_end},
+       {has_next_at, &row.next_at},
+       {has_ended, &row.ended},
+       {has_keep_until, &row.keep_until}}};
   for (const auto& [bit, time] : times) {
     if ((presence & bit) != 0) *time = wall_time(r.number<std::uint64_t>());
   }
@@ -223,10 +224,8 @@ bool read_receipt(Reader& r, const Row& row, Receipt& receipt) {
   const bool good =
       read_enum(head & 15U, VerdictClass::accepted, VerdictClass::ambiguous, receipt.verdict) &&
       read_enum((head >> 4U) & 3U, Effect::not_sent, Effect::sent, receipt.effect);
-  receipt.fence =
-      (head & kReceiptHasFence) != 0 ? Fence(r.number<std::uint64_t>()) : row.fence;
-  receipt.at =
-      (head & kReceiptHasTime) != 0 ? wall_time(r.number<std::uint64_t>()) : row.ended;
+  receipt.fence = (head & kReceiptHasFence) != 0 ? Fence(r.number<std::uint64_t>()) : row.fence;
+  receipt.at = (head & kReceiptHasTime) != 0 ? wall_time(r.number<std::uint64_t>()) : row.ended;
   receipt.message_id = r.text();
   return good && r.good();
 }
@@ -272,8 +271,13 @@ std::string encode_row(const Row& row) {
 }
 
 Result<Row> decode_row(std::string_view bytes) {
+  Result<Row> row;
+  if (auto decoded = decode_row(bytes, *row); !decoded) row = std::unexpected(decoded.error());
+  return row;
+}
+
+Result<void> decode_row(std::string_view bytes, Row& row) {
   SO_TRY(const std::string_view record, checked_envelope(bytes));
-  Row row;
   Reader r(record, kKeyAt);
   std::size_t receipts = 0;
   if (!read_fixed(r, row, receipts)) return corrupt("value out of range");
@@ -285,7 +289,7 @@ Result<Row> decode_row(std::string_view bytes) {
     if (!read_receipt(r, row, receipt)) return corrupt("receipt");
   }
   if (!r.complete()) return corrupt("wrong size of its parts");
-  return row;
+  return {};
 }
 
 Result<RowPeek> peek_row(std::string_view bytes) {

@@ -35,6 +35,8 @@ void encode_row(const Row& row, std::span<char> out);
 
 // Total: any bytes give a row or Errc::corrupt (a future version: Errc::invalid).
 [[nodiscard]] Result<Row> decode_row(std::string_view bytes);
+// The same into an empty `row`, which is left half-filled by an error.
+[[nodiscard]] Result<void> decode_row(std::string_view bytes, Row& row);
 
 // What the index and the sweeper need, without the variable part. Checks what decode_row checks of
 // the envelope: length, version, CRC.

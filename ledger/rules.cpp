@@ -32,9 +32,12 @@ void end_row(Row& row, State state, std::string_view reason, WallTime now, Durat
 // Without another attempt: what was sent is accepted, what may have been is unknown.
 State ending_without_attempt(Effect effect) {
   switch (effect) {
-    case Effect::not_sent: return State::suppressed;
-    case Effect::maybe_sent: return State::unknown;
-    case Effect::sent: return State::accepted;
+    case Effect::not_sent:
+      return State::suppressed;
+    case Effect::maybe_sent:
+      return State::unknown;
+    case Effect::sent:
+      return State::accepted;
   }
   SO_ASSERT(false);
 }
@@ -78,13 +81,11 @@ Claimed claimed_reply(const Row& row, bool taken_over) {
 }
 
 Done done_reply(const Row& row, bool now) {
-  return {.state = row.state,
-          .effect = row.effect,
-          .revision = row.revision,
-          .suppressed_now = now};
+  return {
+      .state = row.state, .effect = row.effect, .revision = row.revision, .suppressed_now = now};
 }
 
-ClaimDecision ended_by_claim(Row row, std::string_view reason, const ClaimRequest& request,
+ClaimDecision ended_by_claim(Row&& row, std::string_view reason, const ClaimRequest& request,
                              WallTime now) {
   const State state = ending_without_attempt(row.effect);
   end_row(row, state, reason, now, request.retention);
@@ -96,7 +97,7 @@ ClaimDecision ended_by_claim(Row row, std::string_view reason, const ClaimReques
 }
 
 // The payload can never be sent: no claim is taken for it, its row just ends.
-ClaimDecision refused_by_claim(Row row, const ClaimRequest& request, WallTime now) {
+ClaimDecision refused_by_claim(Row&& row, const ClaimRequest& request, WallTime now) {
   const State state = row.effect == Effect::not_sent ? State::failed : State::unknown;
   end_row(row, state, printable(request.refused, kReasonMax), now, request.retention);
   row.fault = Fault::request;
@@ -112,7 +113,7 @@ ClaimDecision refused_by_claim(Row row, const ClaimRequest& request, WallTime no
   return decision;
 }
 
-ClaimDecision take_claim(Row row, bool taken_over, const ClaimRequest& request, Ticket ticket,
+ClaimDecision take_claim(Row&& row, bool taken_over, const ClaimRequest& request, Ticket ticket,
                          const RuleContext& context) {
   row.state = State::claimed;
   row.fence = context.next_fence;
@@ -140,7 +141,7 @@ ClaimDecision answer(ClaimReply reply) {
 }
 
 // Nobody else is at work on the row: end it if it has to end, else claim it.
-ClaimDecision end_or_claim(Row row, bool taken_over, const ClaimRequest& request, Ticket ticket,
+ClaimDecision end_or_claim(Row&& row, bool taken_over, const ClaimRequest& request, Ticket ticket,
                            const ClaimFacts& facts, const RuleContext& context) {
   if (row.effect == Effect::sent) return ended_by_claim(std::move(row), "", request, context.now);
   if (row.deadline <= context.now)
@@ -171,11 +172,12 @@ void keep_receipt(Row& row, const Settlement& settlement, WallTime now) {
     row.receipts.erase(victim);
   }
   const Verdict& verdict = settlement.verdict;
-  row.receipts.push_back({.at = now,
-                          .fence = settlement.fence,
-                          .verdict = verdict.receipt_missing ? VerdictClass::accepted : verdict.name,
-                          .effect = verdict.effect,
-                          .message_id = printable(verdict.message_id, kMessageIdMax)});
+  row.receipts.push_back(
+      {.at = now,
+       .fence = settlement.fence,
+       .verdict = verdict.receipt_missing ? VerdictClass::accepted : verdict.name,
+       .effect = verdict.effect,
+       .message_id = printable(verdict.message_id, kMessageIdMax)});
 }
 
 Settled settled_reply(const Row& row, bool fenced) {
@@ -189,17 +191,22 @@ Settled settled_reply(const Row& row, bool fenced) {
 State final_state(State wanted, Effect effect) {
   if (effect == Effect::sent) return State::accepted;
   switch (wanted) {
-    case State::waiting: return State::waiting;
-    case State::accepted: return State::unknown;  // no receipt, no acceptance
+    case State::waiting:
+      return State::waiting;
+    case State::accepted:
+      return State::unknown;  // no receipt, no acceptance
     case State::failed:
-    case State::suppressed: return effect == Effect::maybe_sent ? State::unknown : wanted;
-    case State::unknown: return State::unknown;
-    case State::claimed: break;
+    case State::suppressed:
+      return effect == Effect::maybe_sent ? State::unknown : wanted;
+    case State::unknown:
+      return State::unknown;
+    case State::claimed:
+      break;
   }
   SO_ASSERT(false);
 }
 
-SettleDecision settle_current(Row row, const Settlement& settlement, const RuleContext& context) {
+SettleDecision settle_current(Row&& row, const Settlement& settlement, const RuleContext& context) {
   if (settlement.attempted) {
     keep_receipt(row, settlement, context.now);
     row.effect = std::max(row.effect, settlement.verdict.effect);
@@ -228,7 +235,7 @@ SettleDecision settle_current(Row row, const Settlement& settlement, const RuleC
 
 // Law 4: what a late settlement knows is kept, and nothing is scheduled by it. Only a proof that it
 // was sent changes how an ended row stands (law 6).
-SettleDecision settle_late(Row row, const Settlement& settlement, const RuleContext& context) {
+SettleDecision settle_late(Row&& row, const Settlement& settlement, const RuleContext& context) {
   SettleDecision decision;
   if (!settlement.attempted || knows_receipt(row, settlement.fence)) {
     decision.reply = settled_reply(row, true);
@@ -259,7 +266,7 @@ std::string printable(std::string_view text, std::size_t max) {
   return out;
 }
 
-ClaimDecision decide_claim(std::optional<Row> found, const ClaimRequest& request, Ticket ticket,
+ClaimDecision decide_claim(std::optional<Row>&& found, const ClaimRequest& request, Ticket ticket,
                            const ClaimFacts& facts, const RuleContext& context) {
   if (!found) {
     // Even an ending takes room for a row that is not there yet.
@@ -287,8 +294,7 @@ ClaimDecision decide_claim(std::optional<Row> found, const ClaimRequest& request
         return end_or_claim(std::move(row), true, request, ticket, facts, context);
       }
       if (row.ticket != ticket)
-        return answer(
-            Busy{row.lease_end > context.now ? row.lease_end : context.now + kBusyAgain});
+        return answer(Busy{row.lease_end > context.now ? row.lease_end : context.now + kBusyAgain});
       // The same claim again, after a commit whose reply was lost.
       if (row.effect == Effect::sent)
         return ended_by_claim(std::move(row), "", request, context.now);
@@ -300,7 +306,7 @@ ClaimDecision decide_claim(std::optional<Row> found, const ClaimRequest& request
   SO_ASSERT(false);
 }
 
-SettleDecision decide_settle(std::optional<Row> found, const Settlement& settlement,
+SettleDecision decide_settle(std::optional<Row>&& found, const Settlement& settlement,
                              const RuleContext& context) {
   SO_ASSERT(settlement.state != State::claimed);
   if (!found) {
@@ -309,8 +315,7 @@ SettleDecision decide_settle(std::optional<Row> found, const Settlement& settlem
     return decision;
   }
   if (found->fence != settlement.fence) return settle_late(std::move(*found), settlement, context);
-  if (found->state == State::claimed)
-    return settle_current(std::move(*found), settlement, context);
+  if (found->state == State::claimed) return settle_current(std::move(*found), settlement, context);
   if (settlement.attempted && !knows_receipt(*found, settlement.fence))
     return settle_late(std::move(*found), settlement, context);
   SettleDecision repeat;
@@ -328,7 +333,8 @@ std::optional<Row> decide_dead_letter_done(std::optional<Row> found) {
 
 std::optional<WallTime> due_time(const Row& row, Incarnation incarnation) {
   switch (row.state) {
-    case State::waiting: return std::max(row.deadline, row.next_at);
+    case State::waiting:
+      return std::max(row.deadline, row.next_at);
     case State::claimed:
       if (row.incarnation == incarnation) return std::nullopt;
       return std::max(row.deadline, row.lease_end);

@@ -1,9 +1,8 @@
-// The rules of the ledger (docs/guarantees.md): pure functions from a row, a request and the time to
-// a reply and the row to store. Every ledger applies these and nothing else, so that the simulator's
-// memory ledger and the LMDB ledger cannot disagree.
+// The rules of the ledger (docs/guarantees.md): pure functions from a row, a request and the time
+// to a reply and the row to store. Every ledger applies these and nothing else, so that the
+// simulator's memory ledger and the LMDB ledger cannot disagree.
 //
-// Each function takes the row as found (by value, it is changed in place) and says in `write`
-// whether the result has to be stored.
+// Each function takes the row as found, uses it up, and says in `write` what has to be stored.
 #pragma once
 
 #include <optional>
@@ -28,7 +27,7 @@ inline constexpr std::size_t kNameMax = 64;
 struct RuleContext {
   WallTime now{};
   Incarnation incarnation{};
-  Fence next_fence{};        // used up by a decision whose reply is Claimed with this fence
+  Fence next_fence{};  // used up by a decision whose reply is Claimed with this fence
 };
 
 // What a claim has to know beside its row.
@@ -41,10 +40,10 @@ struct ClaimFacts {
 struct ClaimDecision {
   ClaimReply reply{};
   std::optional<Row> write{};
-  bool event = false;        // the row ended: an outcome event is due
+  bool event = false;  // the row ended: an outcome event is due
   bool fence_used = false;
 };
-[[nodiscard]] ClaimDecision decide_claim(std::optional<Row> found, const ClaimRequest& request,
+[[nodiscard]] ClaimDecision decide_claim(std::optional<Row>&& found, const ClaimRequest& request,
                                          Ticket ticket, const ClaimFacts& facts,
                                          const RuleContext& context);
 
@@ -53,7 +52,7 @@ struct SettleDecision {
   std::optional<Row> write{};
   bool event = false;
 };
-[[nodiscard]] SettleDecision decide_settle(std::optional<Row> found, const Settlement& settlement,
+[[nodiscard]] SettleDecision decide_settle(std::optional<Row>&& found, const Settlement& settlement,
                                            const RuleContext& context);
 
 // The row with its copy marked as confirmed; empty when nothing was owed.

@@ -1,5 +1,5 @@
-// What a batch needs from the medium it is applied to: one open write transaction over rows, devices
-// and the outbox. Internal to the ledger; each implementation of the port has one.
+// What a batch needs from the medium it is applied to: one open write transaction over rows,
+// devices and the outbox. Internal to the ledger; each implementation of the port has one.
 #pragma once
 
 #include <cstdint>

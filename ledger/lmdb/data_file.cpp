@@ -1,16 +1,16 @@
 #include "ledger/lmdb/data_file.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
-
 #include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
 #include <optional>
 #include <string_view>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "ledger/bytes.hpp"
 #include "ledger/descriptor.hpp"

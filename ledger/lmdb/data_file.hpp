@@ -1,6 +1,6 @@
-// The data file looked at before LMDB maps it: reading past the end of a mapped file is SIGBUS, so a
-// file shorter than its own last page says, a foreign one or one of another format is refused here.
-// The meta pages as in LMDB 0.9 (mdb.c: MDB_page, MDB_meta, MDB_db; data version 1).
+// The data file looked at before LMDB maps it: reading past the end of a mapped file is SIGBUS, so
+// a file shorter than its own last page says, a foreign one or one of another format is refused
+// here. The meta pages as in LMDB 0.9 (mdb.c: MDB_page, MDB_meta, MDB_db; data version 1).
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ inline constexpr const char* kDataFile = "data.mdb";
 
 struct DataFileState {
   std::uint64_t page_bytes = 0;
-  std::uint64_t pages = 0;       // in use or free, as the newest meta page says
-  std::uint64_t map_bytes = 0;   // as when it was last written
+  std::uint64_t pages = 0;      // in use or free, as the newest meta page says
+  std::uint64_t map_bytes = 0;  // as when it was last written
   std::uint64_t file_bytes = 0;
 };
 

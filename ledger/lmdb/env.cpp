@@ -11,12 +11,15 @@ Errc lmdb_errc(int rc) {
     case MDB_READERS_FULL:
     case ENOSPC:
     case EDQUOT:
-    case ENOMEM: return Errc::exhausted;
+    case ENOMEM:
+      return Errc::exhausted;
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
     case MDB_INVALID:
-    case MDB_VERSION_MISMATCH: return Errc::corrupt;
-    default: return Errc::unavailable;
+    case MDB_VERSION_MISMATCH:
+      return Errc::corrupt;
+    default:
+      return Errc::unavailable;
   }
 }
 

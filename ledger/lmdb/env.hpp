@@ -1,13 +1,13 @@
 // RAII for LMDB's handles, and its errors as ours. Only ledger/lmdb includes <lmdb.h>.
 #pragma once
 
-#include <lmdb.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include <lmdb.h>
 
 #include "plugin/core/error.hpp"
 
@@ -17,7 +17,8 @@ namespace sendonce {
 [[nodiscard]] Errc lmdb_errc(int rc);
 [[nodiscard]] std::unexpected<Error> lmdb_fail(std::string_view what, int rc);
 
-// LMDB's values are not const-correct; it does not write through those it is given as keys and data.
+// LMDB's values are not const-correct; it does not write through those it is given as keys and
+// data.
 [[nodiscard]] MDB_val lmdb_value(std::string_view bytes);
 [[nodiscard]] inline std::string_view lmdb_text(const MDB_val& value) {
   return {static_cast<const char*>(value.mv_data), value.mv_size};

@@ -71,8 +71,8 @@ Result<void> LmdbLedger::try_open(bool new_incarnation) {
   id_ = *id;
   secret_ = LedgerSecret(*secret);
   events_ = std::make_unique<EventBatch>("sendonce/" + id_);
-  SO_TRY(LmdbTables tables, LmdbTables::open(txn, options_.scopes, map / kRowBytes,
-                                             load<std::uint64_t>(*secret, 0)));
+  SO_TRY(LmdbTables tables,
+         LmdbTables::open(txn, options_.scopes, map / kRowBytes, load<std::uint64_t>(*secret, 0)));
   open_ = std::make_unique<Open>(Open{.env = std::move(env), .tables = std::move(tables)});
   stats_.map_bytes = map;
   SO_CHECK(begin_life(txn, new_incarnation));
@@ -151,6 +151,7 @@ Result<std::vector<TicketedReply>> LmdbLedger::commit(std::span<const TicketedRe
   };
   if (auto error = injected(CommitStage::write)) return failed(*std::move(error));
   if (auto done = reserve_serials(txn, batch.size()); !done) return failed(std::move(done).error());
+  store.prefetch(batch);
   std::vector<TicketedReply> replies;
   replies.reserve(batch.size());
   for (const TicketedRequest& request : batch) {
@@ -230,10 +231,10 @@ void LmdbLedger::watch_disk(WallTime now) {
   MDB_stat stat{};
   mdb_env_stat(open_->env.get(), &stat);
   const std::uint64_t end = (std::uint64_t{info.me_last_pgno} + 1) * stat.ms_psize;
-  const bool short_of_reserve = end + options_.reserve_bytes / 2 > reserved_bytes_ &&
-                                reserved_bytes_ < stats_.map_bytes;
-  const bool time_to_look = !disk_looked_at_ || now >= *disk_looked_at_ + kLookAtDisk ||
-                            now < *disk_looked_at_;
+  const bool short_of_reserve =
+      end + options_.reserve_bytes / 2 > reserved_bytes_ && reserved_bytes_ < stats_.map_bytes;
+  const bool time_to_look =
+      !disk_looked_at_ || now >= *disk_looked_at_ + kLookAtDisk || now < *disk_looked_at_;
   if (!time_to_look && (!short_of_reserve || disk_low_)) return;
   disk_looked_at_ = now;
   disk_low_ = free_disk_bytes(options_.directory) < options_.disk_low_bytes;

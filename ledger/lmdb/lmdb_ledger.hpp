@@ -78,7 +78,7 @@ class LmdbLedger final : public Ledger {
   std::uint64_t reserved_bytes_ = 0;  // how long data.mdb has been made
   bool disk_low_ = false;
   std::optional<WallTime> disk_looked_at_{};
-  bool lost_ = false;                 // a commit ended in doubt: only recover() helps
+  bool lost_ = false;                       // a commit ended in doubt: only recover() helps
   mutable std::shared_mutex open_mutex_{};  // shared by scans, alone for recover()
   std::unique_ptr<Open> open_;
 };

@@ -114,6 +114,20 @@ std::optional<WallTime> LmdbStore::adopted_at(ScopeIndex scope) const {
   return tables_.adopted.at(scope.get());
 }
 
+void LmdbStore::prefetch(std::span<const TicketedRequest> batch) const {
+  const auto for_each_key = [&](auto touch) {
+    for (const TicketedRequest& request : batch) {
+      if (const auto* claim = std::get_if<ClaimRequest>(&request.request)) {
+        touch(tables_.rows.at(claim->scope.get()).index(), claim->key);
+      } else if (const auto* settlement = std::get_if<Settlement>(&request.request)) {
+        touch(tables_.rows.at(settlement->scope.get()).index(), settlement->key);
+      }
+    }
+  };
+  for_each_key([](const KeyIndex& index, const Key& key) { index.prefetch_segment(key); });
+  for_each_key([](const KeyIndex& index, const Key& key) { index.prefetch_slot(key); });
+}
+
 void LmdbStore::committed() {
   for (RowTable& table : tables_.rows) table.committed();
 }

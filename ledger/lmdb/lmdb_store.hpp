@@ -1,6 +1,8 @@
 // One write transaction of the LMDB ledger.
 #pragma once
 
+#include <span>
+
 #include "ledger/lmdb/lmdb_tables.hpp"
 #include "ledger/store.hpp"
 
@@ -23,6 +25,8 @@ class LmdbStore final : public Store {
   [[nodiscard]] Result<void> remove_outbox(OutboxSeq seq) override;
   [[nodiscard]] std::optional<WallTime> adopted_at(ScopeIndex scope) const override;
 
+  // Warms up the index for a batch that is about to be applied.
+  void prefetch(std::span<const TicketedRequest> batch) const;
   void committed();
   void abandoned();
 

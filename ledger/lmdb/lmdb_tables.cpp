@@ -87,7 +87,8 @@ Result<void> LmdbTables::rebuild_devices(const LmdbTxn& txn) {
   int rc = mdb_cursor_get(cursor.get(), &k, &v, MDB_FIRST);
   for (; rc == 0; rc = mdb_cursor_get(cursor.get(), &k, &v, MDB_NEXT)) {
     DeviceHash hash;
-    if (k.mv_size != DeviceHash::kSize) return fail(Errc::corrupt, "ledger: device hash is damaged");
+    if (k.mv_size != DeviceHash::kSize)
+      return fail(Errc::corrupt, "ledger: device hash is damaged");
     std::memcpy(hash.bytes.data(), k.mv_data, DeviceHash::kSize);
     device_index.insert(device_key(hash), device_bits(hash));
   }

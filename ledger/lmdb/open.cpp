@@ -1,15 +1,15 @@
 #include "ledger/lmdb/open.hpp"
 
-#include <fcntl.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <utility>
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "ledger/lmdb/data_file.hpp"
 #include "ledger/lmdb/lmdb_store.hpp"
@@ -47,10 +47,10 @@ Result<void> make_directory(const std::string& directory) {
 
 // An empty ledger's file in `directory`. Returns its id.
 Result<std::string> write_empty_ledger(const std::string& directory, std::uint64_t map_bytes) {
-  SO_TRY(const LmdbEnv env, LmdbEnv::open({.directory = directory,
-                                           .map_bytes = map_bytes,
-                                           .tables_max = kTablesMax,
-                                           .flags = 0}));
+  SO_TRY(
+      const LmdbEnv env,
+      LmdbEnv::open(
+          {.directory = directory, .map_bytes = map_bytes, .tables_max = kTablesMax, .flags = 0}));
   SO_TRY(LmdbTxn txn, LmdbTxn::begin(env, 0));
   SO_TRY(const MetaTable meta, MetaTable::open(txn, true));
   SO_TRY(const std::string id_bytes, random_bytes(kIdBytes));
@@ -90,8 +90,7 @@ Result<std::string> create_ledger(const LedgerOptions& options) {
 
 Result<std::unique_ptr<LmdbLedger>> open_ledger(LedgerOptions options) {
   SO_TRY(OwnerLock lock, OwnerLock::take(options.directory, OwnerLock::Mode::own));
-  if (options.check_file_system)
-    SO_CHECK(check_file_system(options.directory, options.durability));
+  if (options.check_file_system) SO_CHECK(check_file_system(options.directory, options.durability));
   if (options.boot_id.empty()) {
     SO_TRY(options.boot_id, read_boot_id());
   }
@@ -151,8 +150,7 @@ Result<void> LedgerReader::read(const std::string& directory) {
     SO_TRY(const MDB_dbi table, open_table(txn, RowTable::table_name(scope), MDB_INTEGERKEY));
     open_->tables.push_back({.scope = scope, .table = table});
     MDB_stat stat{};
-    if (const int rc = mdb_stat(txn.get(), table, &stat); rc != 0)
-      return lmdb_fail("mdb_stat", rc);
+    if (const int rc = mdb_stat(txn.get(), table, &stat); rc != 0) return lmdb_fail("mdb_stat", rc);
     stats_.rows += stat.ms_entries;
   }
   stats_.used_bytes = file.pages * file.page_bytes;

@@ -35,8 +35,8 @@ RowTable::RowTable(std::string scope, std::size_t position, MDB_dbi table, std::
                    std::uint64_t seed)
     : scope_(std::move(scope)), position_(position), table_(table), index_(rows_max, seed) {}
 
-Result<void> RowTable::rebuild(
-    const LmdbTxn& txn, const std::function<void(RowId, const RowPeek&, const Row*)>& seen) {
+Result<void> RowTable::rebuild(const LmdbTxn& txn,
+                               const std::function<void(RowId, const RowPeek&, const Row*)>& seen) {
   index_.clear();
   overlay_.clear();
   changes_.clear();
@@ -88,9 +88,16 @@ Result<std::uint64_t> RowTable::locate(const LmdbTxn& txn, const Key& key,
 Result<std::optional<StoredRow>> RowTable::find(const LmdbTxn& txn, const Key& key) {
   std::string_view bytes;
   SO_TRY(const std::uint64_t sequence, locate(txn, key, bytes));
-  if (sequence == 0) return std::optional<StoredRow>{};
-  SO_TRY(Row row, decode_row(bytes));
-  return std::optional(StoredRow{.id = row_id(position_, sequence), .row = std::move(row)});
+  Result<std::optional<StoredRow>> found;
+  if (sequence == 0) return found;
+  read_sequence_ = sequence;
+  read_size_ = bytes.size();
+  // In place: a row is large to move.
+  StoredRow& stored = found->emplace();
+  stored.id = row_id(position_, sequence);
+  if (auto decoded = decode_row(bytes, stored.row); !decoded)
+    found = std::unexpected(std::move(decoded).error());
+  return found;
 }
 
 Result<std::optional<Row>> RowTable::at(const LmdbTxn& txn, std::uint64_t sequence) {
@@ -116,16 +123,23 @@ Result<RowId> RowTable::insert(const LmdbTxn& txn, const Row& row) {
   return row_id(position_, sequence);
 }
 
-Result<void> RowTable::update(const LmdbTxn& txn, std::uint64_t sequence, const Row& row,
-                              const Key& old_key) {
+Result<std::size_t> RowTable::stored_size(const LmdbTxn& txn, std::uint64_t sequence) const {
+  if (sequence == read_sequence_) return read_size_;
   MDB_val k = lmdb_sequence(sequence);
   MDB_val v{};
-  int rc = mdb_get(txn.get(), table_, &k, &v);
-  if (rc != 0) return lmdb_fail("update of " + scope_, rc);
+  if (const int rc = mdb_get(txn.get(), table_, &k, &v); rc != 0)
+    return lmdb_fail("update of " + scope_, rc);
+  return v.mv_size;
+}
+
+Result<void> RowTable::update(const LmdbTxn& txn, std::uint64_t sequence, const Row& row,
+                              const Key& old_key) {
   // In place when it fits: a record of another size is taken out of its page and put in again.
-  const std::size_t needed = encoded_size(row);
-  v = {needed <= v.mv_size ? v.mv_size : needed, nullptr};
-  rc = mdb_put(txn.get(), table_, &k, &v, MDB_RESERVE);
+  SO_TRY(const std::size_t stored, stored_size(txn, sequence));
+  read_sequence_ = 0;
+  MDB_val k = lmdb_sequence(sequence);
+  MDB_val v{std::max(stored, encoded_size(row)), nullptr};
+  const int rc = mdb_put(txn.get(), table_, &k, &v, MDB_RESERVE);
   if (rc != 0) return lmdb_fail("update of " + scope_, rc);
   encode_row(row, writable(v));
   if (row.key != old_key) {
@@ -219,6 +233,7 @@ void RowTable::abandoned() {
   changes_.clear();
   overlay_.clear();
   next_look_at_head_.reset();
+  read_sequence_ = 0;
   first_new_sequence_ = next_sequence_;
 }
 

@@ -25,8 +25,11 @@ class RowTable {
            std::uint64_t seed);
 
   // Fills the index from the stored rows; `seen` is told of each of them. One read transaction.
-  [[nodiscard]] Result<void> rebuild(const LmdbTxn& txn,
-                                     const std::function<void(RowId, const RowPeek&, const Row*)>& seen);
+  [[nodiscard]] Result<void> rebuild(
+      const LmdbTxn& txn, const std::function<void(RowId, const RowPeek&, const Row*)>& seen);
+
+  // See KeyIndex.
+  [[nodiscard]] const KeyIndex& index() const { return index_; }
 
   // ---- within a write transaction; then exactly one of the two at the end
   [[nodiscard]] Result<std::optional<StoredRow>> find(const LmdbTxn& txn, const Key& key);
@@ -41,12 +44,11 @@ class RowTable {
 
   [[nodiscard]] const std::string& scope() const { return scope_; }
   [[nodiscard]] MDB_dbi table() const { return table_; }
-  [[nodiscard]] const KeyIndex& index() const { return index_; }
 
  private:
   struct IndexChange {
     Key key{};
-    std::uint64_t erase = 0;   // sequence; 0: none
+    std::uint64_t erase = 0;  // sequence; 0: none
     std::uint64_t insert = 0;
   };
   struct HeadRow {
@@ -62,6 +64,7 @@ class RowTable {
   [[nodiscard]] Result<std::vector<HeadRow>> read_head(const LmdbTxn& txn, WallTime memory_now,
                                                        std::size_t max,
                                                        std::optional<WallTime>& next);
+  [[nodiscard]] Result<std::size_t> stored_size(const LmdbTxn& txn, std::uint64_t sequence) const;
   [[nodiscard]] Result<void> append(const LmdbTxn& txn, std::string_view bytes,
                                     std::uint64_t sequence);
 
@@ -71,6 +74,9 @@ class RowTable {
   KeyIndex index_;
   Overlay overlay_{};
   std::vector<IndexChange> changes_{};
+  // Of the row read last, which is as a rule the one to be updated next.
+  std::uint64_t read_sequence_ = 0;
+  std::size_t read_size_ = 0;
   std::uint64_t next_sequence_ = 1;
   std::uint64_t first_new_sequence_ = 1;         // of the open transaction
   std::optional<WallTime> look_at_head_{};       // nothing to expire before then

@@ -1,44 +1,50 @@
 #include "plugin/core/nearest.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 namespace sendonce {
 namespace {
 
-constexpr std::size_t kLongestName = 64;
+constexpr std::size_t kLongestWord = 64;  // keeps the work bounded for any input
 
-// Levenshtein distance, one row at a time; both names are at most kLongestName long.
-std::size_t edits_between(std::string_view a, std::string_view b) {
-  std::array<std::size_t, kLongestName + 1> row{};
-  for (std::size_t j = 0; j <= b.size(); ++j) row.at(j) = j;
+// Optimal string alignment distance.
+std::size_t edits(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before_last(b.size() + 1);
+  std::vector<std::size_t> last(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
+    row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U);
-      diagonal = row.at(j);
-      row.at(j) = std::min({replaced, row.at(j) + 1, row.at(j - 1) + 1});
+      const std::size_t replace = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, replace});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before_last[j - 2] + 1);
     }
+    std::swap(before_last, last);
+    std::swap(last, row);
   }
-  return row.at(b.size());
+  return last[b.size()];
 }
 
 }  // namespace
 
-std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known) {
-  if (name.size() > kLongestName) return {};
-  std::size_t least = name.size() <= 3 ? 2 : 3;  // one more than is allowed
-  std::string_view nearest;
-  for (const std::string_view candidate : known) {
-    if (candidate.size() > kLongestName) continue;
-    const std::size_t edits = edits_between(name, candidate);
-    if (edits >= least) continue;
-    least = edits;
-    nearest = candidate;
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  if (word.size() > kLongestWord) return {};
+  const std::size_t allowed = std::max<std::size_t>(2, word.size() / 3);
+  std::string_view best;
+  std::size_t fewest = allowed + 1;
+  for (const std::string_view candidate : candidates) {
+    const std::size_t distance = edits(word, candidate);
+    // A short word must keep at least one of its letters.
+    if (distance >= fewest || distance >= std::max(word.size(), candidate.size())) continue;
+    fewest = distance;
+    best = candidate;
   }
-  return nearest;
+  return best;
 }
 
 }  // namespace sendonce

@@ -1,4 +1,4 @@
-// "Did you mean": the known name closest to one that is not known.
+// "Did you mean": the known name that was probably intended.
 #pragma once
 
 #include <span>
@@ -6,8 +6,9 @@
 
 namespace sendonce {
 
-// Empty when none is near enough to be a slip: at most 2 edits, 1 for names of up to 3 characters.
-[[nodiscard]] std::string_view nearest_name(std::string_view name,
-                                            std::span<const std::string_view> known);
+// The candidate with the fewest edits (insert, delete, replace, swap of neighbours), or empty when
+// none is close enough to be a slip: at most a third of the letters, at least two edits allowed.
+[[nodiscard]] std::string_view nearest(std::string_view word,
+                                       std::span<const std::string_view> candidates);
 
 }  // namespace sendonce

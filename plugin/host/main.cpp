@@ -192,7 +192,7 @@ int Daemon::stop(int signals) {
   for (const int s : {SIGTERM, SIGINT}) sigaddset(&freed, s);
   sigprocmask(SIG_UNBLOCK, &freed, nullptr);
   Text error;
-  const sendonce_rc rc = api_.drain(instance_, 0, error.get());
+  const sendonce_rc rc = api_.drain(instance_, SENDONCE_DRAIN_CONFIGURED, error.get());
   (void)api_.pump(instance_, 100'000);
   if (rc != SENDONCE_OK) log_->warn("daemon.stopped_in_doubt", {{"error", error.str()}});
   log_->info("daemon.stopped");

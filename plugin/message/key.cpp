@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "plugin/core/assert.hpp"
-#include "plugin/core/nearest.hpp"
 #include "plugin/core/text.hpp"
+#include "plugin/crypto/lookup_hash.hpp"
 #include "plugin/message/json_path.hpp"
 
 namespace sendonce {
@@ -17,90 +17,7 @@ constexpr std::string_view kNidDomain = "sendonce/nid";
 constexpr std::string_view kKeyDomain = "sendonce/key/1";
 constexpr std::string_view kDeviceDomain = "sendonce/device/1";
 constexpr std::string_view kFingerprintDomain = "sendonce/fingerprint/1";
-constexpr std::string_view kLookupDomain = "sendonce/lookup/1";
 constexpr std::string_view kDestinationDomain = "sendonce/destination/1";
-
-constexpr std::array kFields{KeyField::event_id, KeyField::recipient, KeyField::channel,
-                             KeyField::template_id, KeyField::campaign_id};
-constexpr std::array<std::string_view, 5> kFieldNames{"event_id", "recipient", "channel",
-                                                      "template", "campaign_id"};
-
-struct RefusedField {
-  std::string_view name{};
-  std::string_view why{};
-};
-constexpr std::string_view kDiffers =
-    "differs between attempts at the same notification, so that a repeat would look new";
-constexpr std::string_view kInKey = "is always part of the delivery key and never of the recipe";
-constexpr std::string_view kReplaces =
-    "replaces event_id and template by itself wherever an envelope has it";
-constexpr std::array<RefusedField, 30> kRefused{{
-    {"received_at", kDiffers},
-    {"receipt_time", kDiffers},
-    {"stored_at", kDiffers},
-    {"published_at", kDiffers},
-    {"timestamp", kDiffers},
-    {"time", kDiffers},
-    {"now", kDiffers},
-    {"expires_at", kDiffers},
-    {"registered_at", kDiffers},
-    {"delivery_count", kDiffers},
-    {"delivered", kDiffers},
-    {"attempt", kDiffers},
-    {"attempts", kDiffers},
-    {"sequence", kDiffers},
-    {"seq", kDiffers},
-    {"stream_sequence", kDiffers},
-    {"consumer_sequence", kDiffers},
-    {"message_id", kDiffers},
-    {"random", kDiffers},
-    {"uuid", kDiffers},
-    {"provider", kDiffers},
-    {"provider_id", kDiffers},
-    {"provider_message_id", kDiffers},
-    {"destination", kInKey},
-    {"token", kInKey},
-    {"subscription", kInKey},
-    {"phone", kInKey},
-    {"email", kInKey},
-    {"url", kInKey},
-    {"idempotency_key", kReplaces},
-}};
-
-std::string field_list() {
-  std::string out;
-  for (const std::string_view field : kFieldNames)
-    out.append(out.empty() ? "" : ", ").append(field);
-  return out;
-}
-
-Result<KeyField> field_from(const std::string& text) {
-  for (std::size_t i = 0; i < kFieldNames.size(); ++i)
-    if (kFieldNames[i] == text) return kFields[i];
-  for (const RefusedField& refused : kRefused)
-    if (refused.name == text) return fail(Errc::invalid, text + " " + std::string(refused.why));
-  const std::string_view near = nearest_name(text, kFieldNames);
-  if (!near.empty())
-    return fail(Errc::invalid,
-                "unknown key field " + text + "; did you mean " + std::string(near) + "?");
-  return fail(Errc::invalid, "unknown key field " + text + "; allowed are " + field_list());
-}
-
-std::string_view value_of(const Notification& notification, KeyField field) {
-  switch (field) {
-    case KeyField::event_id:
-      return notification.event_id;
-    case KeyField::recipient:
-      return notification.recipient;
-    case KeyField::channel:
-      return name(notification.channel);
-    case KeyField::template_id:
-      return notification.template_id;
-    case KeyField::campaign_id:
-      return notification.campaign_id;
-  }
-  SO_ASSERT(false);
-}
 
 bool replaced_by_idempotency_key(KeyField field) {
   return field == KeyField::event_id || field == KeyField::template_id;
@@ -134,37 +51,6 @@ Id leading_bytes(const Sha256Digest& digest) {
 
 }  // namespace
 
-std::string_view name(KeyField field) {
-  return kFieldNames[static_cast<std::size_t>(field)];
-}
-
-Result<KeyRecipe> make_recipe(std::string_view scope, std::span<const std::string> fields) {
-  KeyRecipe recipe{.scope = std::string(scope)};
-  for (const std::string& text : fields) {
-    SO_TRY(const KeyField field, field_from(text));
-    if (recipe.has(field)) return fail(Errc::invalid, text + " is named twice");
-    recipe.fields = static_cast<std::uint8_t>(recipe.fields | 1U << static_cast<unsigned>(field));
-  }
-  if (!recipe.has(KeyField::event_id) && !recipe.has(KeyField::campaign_id) &&
-      !recipe.has(KeyField::template_id))
-    return fail(Errc::invalid,
-                "names none of event_id, campaign_id and template: every later notification to the "
-                "same destination would count as a repeat");
-  return recipe;
-}
-
-std::string recipe_text(const KeyRecipe& recipe) {
-  std::string out = std::to_string(recipe.version);
-  char separator = ':';
-  for (const KeyField field : kFields) {
-    if (!recipe.has(field)) continue;
-    out.push_back(separator);
-    out.append(name(field));
-    separator = ',';
-  }
-  return out;
-}
-
 KeyMaker::KeyMaker(Credential ledger_secret) : secret_(std::move(ledger_secret)) {
   SO_ASSERT(secret_.expose().size() >= 16);
 }
@@ -179,9 +65,10 @@ Result<NidDigest> KeyMaker::nid_digest(const KeyRecipe& recipe, const Notificati
     sha_.update_field("idempotency_key");
     sha_.update_field(notification.idempotency_key);
   }
-  for (const KeyField field : kFields) {
+  for (std::size_t i = 0; i < kKeyFields; ++i) {
+    const auto field = static_cast<KeyField>(i);
     if (!recipe.has(field) || (explicit_key && replaced_by_idempotency_key(field))) continue;
-    const std::string_view value = value_of(notification, field);
+    const std::string_view value = value_of(field, notification);
     if (value.empty())
       return JsonPath(JsonPath(), name(field)).refuse("is missing, and the class's key names it");
     sha_.update_field(name(field));
@@ -230,29 +117,16 @@ Fingerprint KeyMaker::fingerprint(const Notification& notification, ProviderKind
   return leading_bytes<Fingerprint>(sha_.finish());
 }
 
-LookupHash KeyMaker::lookup(std::string_view what, std::string_view value) {
-  if (value.empty()) return {};
-  sha_.begin();
-  sha_.update_field(kLookupDomain);
-  sha_.update_field(secret_.expose());
-  sha_.update_field(what);
-  sha_.update_field(value);
-  const Sha256Digest digest = sha_.finish();
-  std::uint64_t hash = 0;
-  for (std::size_t i = 0; i < sizeof hash; ++i) hash = hash << 8U | digest.at(i);
-  return LookupHash(std::max<std::uint64_t>(hash, 1));  // 0 means absent
+LookupHash KeyMaker::event_lookup(std::string_view event_id) const {
+  return lookup_hash(secret_.expose(), event_id);
 }
 
-LookupHash KeyMaker::event_lookup(std::string_view event_id) {
-  return lookup("event", event_id);
+LookupHash KeyMaker::recipient_lookup(std::string_view recipient) const {
+  return lookup_hash(secret_.expose(), recipient);
 }
 
-LookupHash KeyMaker::recipient_lookup(std::string_view recipient) {
-  return lookup("recipient", recipient);
-}
-
-LookupHash KeyMaker::campaign_lookup(std::string_view campaign_id) {
-  return lookup("campaign", campaign_id);
+LookupHash KeyMaker::campaign_lookup(std::string_view campaign_id) const {
+  return lookup_hash(secret_.expose(), campaign_id);
 }
 
 Nid nid_from(const NidDigest& digest) {

@@ -3,8 +3,6 @@
 // makes old sends look new. The golden values in tests/unit/message/key_test.cpp hold it in place.
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,34 +10,10 @@
 #include "plugin/core/ids.hpp"
 #include "plugin/core/secret.hpp"
 #include "plugin/crypto/digest.hpp"
+#include "plugin/message/key_recipe.hpp"
 #include "plugin/message/notification.hpp"
 
 namespace sendonce {
-
-inline constexpr std::uint8_t kRecipeVersion = 1;
-
-// Which members of an envelope make a notification the same one; a set, in no order.
-enum class KeyField : std::uint8_t { event_id, recipient, channel, template_id, campaign_id };
-[[nodiscard]] std::string_view name(KeyField field);
-
-struct KeyRecipe {
-  std::uint8_t version = kRecipeVersion;
-  std::string scope{};      // of the class: its key_scope
-  std::uint8_t fields = 0;  // bit i: KeyField i
-  friend bool operator==(const KeyRecipe&, const KeyRecipe&) = default;
-  [[nodiscard]] bool has(KeyField field) const {
-    return (fields >> static_cast<unsigned>(field) & 1U) != 0;
-  }
-};
-
-// invalid: an unknown or repeated name; one of something that differs between attempts or that the
-// key has anyway (each is refused by name, with the reason); no field that names an event. The
-// caller adds where the list stands.
-[[nodiscard]] Result<KeyRecipe> make_recipe(std::string_view scope,
-                                            std::span<const std::string> fields);
-
-// "1:event_id,recipient,channel,template": what a ledger stores to see that a recipe has changed.
-[[nodiscard]] std::string recipe_text(const KeyRecipe& recipe);
 
 // Keeps a digest context. One thread. Phone numbers and addresses go in under HMAC with the
 // ledger's secret and never plainly: the few there are could be tried out.
@@ -62,13 +36,12 @@ class KeyMaker {
   [[nodiscard]] Fingerprint fingerprint(const Notification& notification, ProviderKind kind);
 
   // By which an operator finds rows again; absent for an empty value.
-  [[nodiscard]] LookupHash event_lookup(std::string_view event_id);
-  [[nodiscard]] LookupHash recipient_lookup(std::string_view recipient);
-  [[nodiscard]] LookupHash campaign_lookup(std::string_view campaign_id);
+  [[nodiscard]] LookupHash event_lookup(std::string_view event_id) const;
+  [[nodiscard]] LookupHash recipient_lookup(std::string_view recipient) const;
+  [[nodiscard]] LookupHash campaign_lookup(std::string_view campaign_id) const;
 
  private:
   void add_destination(ProviderKind kind, std::string_view app_scope, const Destination& normal);
-  [[nodiscard]] LookupHash lookup(std::string_view what, std::string_view value);
 
   Credential secret_;
   Sha256 sha_{};

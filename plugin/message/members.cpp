@@ -10,7 +10,7 @@ namespace {
 std::unexpected<Error> refuse_unknown(std::string_view name, const JsonPath& object,
                                       std::span<const std::string_view> allowed) {
   std::string what = "unknown member";
-  const std::string_view near = nearest_name(name, allowed);
+  const std::string_view near = nearest(name, allowed);
   if (!near.empty()) {
     what.append("; did you mean ").append(near).append("?");
   } else {

@@ -95,7 +95,7 @@ sendonce_rc drain(sendonce_instance* instance, uint64_t timeout_ms, sendonce_tex
   return guarded(error, [&]() -> Result<void> {
     Runtime& runtime = instance->self->runtime();
     constexpr std::uint64_t kDay = 24ULL * 3600 * 1000;
-    const Duration timeout = timeout_ms == 0
+    const Duration timeout = timeout_ms == SENDONCE_DRAIN_CONFIGURED
                                  ? runtime.configured_drain()
                                  : std::chrono::milliseconds(std::min(timeout_ms, kDay));
     if (runtime.drain(timeout)) return {};

@@ -1,12 +1,12 @@
 // One suite, every ledger. Each law that concerns the ledger has its tests here
 // (docs/guarantees.md), and so has each way in which a commit can fail.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <chrono>
 #include <string>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "ledger/ledger.hpp"
 #include "ledger/rules.hpp"
@@ -187,8 +187,8 @@ TEST_P(LedgerContract, ADeadDeviceIsSuppressedUntilItIsRegisteredAgain) {
   Settlement refused = settle_of(1, claim(1).fence, State::failed, Effect::not_sent);
   refused.verdict.fault = Fault::device;
   refused.verdict.invalid_since = kNoon - hours(1);
-  refused.device = Settlement::DeviceChange{.hash = {}, .kind = "apns", .change = "invalid",
-                                            .registered_at = std::nullopt};
+  refused.device = Settlement::DeviceChange{
+      .hash = {}, .kind = "apns", .change = "invalid", .registered_at = std::nullopt};
   refused.device->hash.bytes[3] = 9;
   static_cast<void>(go(refused));
   EXPECT_THAT(outbox_text(), HasSubstr("sendonce.device.apns.invalid"));
@@ -211,8 +211,8 @@ TEST_P(LedgerContract, ADeadDeviceIsSuppressedUntilItIsRegisteredAgain) {
 TEST_P(LedgerContract, ADeviceIsReportedOnce) {
   for (std::uint64_t i = 1; i <= 2; ++i) {
     Settlement refused = settle_of(i, claim(i).fence, State::failed, Effect::not_sent);
-    refused.device = Settlement::DeviceChange{.hash = {}, .kind = "apns", .change = "invalid",
-                                              .registered_at = std::nullopt};
+    refused.device = Settlement::DeviceChange{
+        .hash = {}, .kind = "apns", .change = "invalid", .registered_at = std::nullopt};
     static_cast<void>(go(refused));
   }
   const auto entries = outbox();
@@ -221,8 +221,8 @@ TEST_P(LedgerContract, ADeviceIsReportedOnce) {
 
 TEST_P(LedgerContract, AMismatchDoesNotSuppress) {
   Settlement refused = settle_of(1, claim(1).fence, State::failed, Effect::not_sent);
-  refused.device = Settlement::DeviceChange{.hash = {}, .kind = "fcm", .change = "mismatch",
-                                            .registered_at = std::nullopt};
+  refused.device = Settlement::DeviceChange{
+      .hash = {}, .kind = "fcm", .change = "mismatch", .registered_at = std::nullopt};
   static_cast<void>(go(refused));
   ClaimRequest next = claim_of(2);
   next.device = DeviceClaim{};
@@ -482,8 +482,8 @@ TEST_P(LedgerContract, ADeadLetterThatNeverComesBackIsLostAndCounted) {
 TEST_P(LedgerContract, OutcomesOfACommitTravelTogether) {
   std::vector<TicketedRequest> batch;
   for (std::uint64_t i = 0; i < 70; ++i)
-    batch.push_back({.ticket = Ticket(i), .request = settle_of(i, claim(i).fence, State::accepted,
-                                                               Effect::sent)});
+    batch.push_back({.ticket = Ticket(i),
+                     .request = settle_of(i, claim(i).fence, State::accepted, Effect::sent)});
   ASSERT_TRUE(ledger().commit(batch, now_).has_value());
   const auto entries = outbox();
   ASSERT_THAT(entries, SizeIs(2));  // 64 and 6
@@ -703,8 +703,8 @@ TEST_P(LedgerContract, AfterAFailedCommitTheSameRequestsGoThrough) {
     const auto base = static_cast<std::uint64_t>(stage) * 10;
     const Claimed running = claim(base);
     const std::vector<TicketedRequest> batch{
-        {.ticket = Ticket(7), .request = settle_of(base, running.fence, State::accepted,
-                                                   Effect::sent)},
+        {.ticket = Ticket(7),
+         .request = settle_of(base, running.fence, State::accepted, Effect::sent)},
         {.ticket = Ticket(8), .request = claim_of(base + 1)}};
     rig_->fail_next(stage, Errc::unavailable);
     const auto failed = ledger().commit(batch, now_);

@@ -1,12 +1,12 @@
 // Random histories against a naive model of the laws: what each key's claims may be answered, and
 // that effects and fences only rise, whatever restarts, late settlements and failing commits do.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "plugin/core/random.hpp"
 #include "tests/contract/ledger_rig.hpp"
@@ -24,9 +24,9 @@ constexpr int kSteps = 400;
 struct Known {
   bool exists = false;
   bool open = false;
-  bool held = false;          // claimed, not settled
-  bool held_by_us = false;    // by this incarnation
-  Fence fence{};              // of the latest claim
+  bool held = false;        // claimed, not settled
+  bool held_by_us = false;  // by this incarnation
+  Fence fence{};            // of the latest claim
   Effect effect = Effect::not_sent;
   WallTime next_at{};
   WallTime deadline{};
@@ -77,8 +77,8 @@ class History {
 
   // As the ledger thread does it.
   LedgerReply go(LedgerRequest request) {
-    const std::vector<TicketedRequest> batch{{.ticket = Ticket(++ticket_),
-                                              .request = std::move(request)}};
+    const std::vector<TicketedRequest> batch{
+        {.ticket = Ticket(++ticket_), .request = std::move(request)}};
     for (int attempt = 0; attempt < 4; ++attempt) {
       auto replies = rig_.ledger().commit(batch, now_);
       if (replies) {
@@ -156,8 +156,8 @@ class History {
     constexpr std::array kStates{State::waiting, State::waiting, State::failed, State::unknown,
                                  State::suppressed};
     const auto effect = static_cast<Effect>(random_.below(3));
-    const State state = effect == Effect::sent ? State::accepted
-                                               : kStates.at(random_.below(kStates.size()));
+    const State state =
+        effect == Effect::sent ? State::accepted : kStates.at(random_.below(kStates.size()));
     Settlement settlement = settle_of(issued.number, issued.fence, state, effect);
     settlement.next_at = now_ + seconds(random_.below(60));
     const auto reply = std::get<Settled>(go(settlement));

@@ -1,8 +1,8 @@
 #include "tests/contract/ledger_rig.hpp"
 
-#include <stdlib.h>
-
 #include <utility>
+
+#include <stdlib.h>
 
 #include "ledger/lmdb/open.hpp"
 #include "ledger/memory/memory_ledger.hpp"
@@ -17,8 +17,8 @@ class MemoryRig final : public LedgerRig {
   Ledger& ledger() override { return *ledger_; }
   void restart() override {
     ledger_ = std::make_unique<MemoryLedger>(
-        disk_, MemoryLedgerOptions{.scopes = kRigScopes, .id = "memory", .fault = fault(),
-                                   .rows_max = 0});
+        disk_,
+        MemoryLedgerOptions{.scopes = kRigScopes, .id = "memory", .fault = fault(), .rows_max = 0});
   }
   void adopt(ScopeIndex scope, WallTime at) override {
     disk_.tables.at(scope.get()).adopted_at = at;

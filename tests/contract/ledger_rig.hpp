@@ -1,8 +1,6 @@
 // What the ledger contract runs on: each ledger, with a way to restart it and to make it fail.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -14,6 +12,8 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "ledger/ledger.hpp"
 #include "ledger/store.hpp"
@@ -37,7 +37,7 @@ class LedgerRig {
  public:
   virtual ~LedgerRig() = default;
   [[nodiscard]] virtual Ledger& ledger() = 0;
-  virtual void restart() = 0;  // a new incarnation on the same data
+  virtual void restart() = 0;                             // a new incarnation on the same data
   virtual void adopt(ScopeIndex scope, WallTime at) = 0;  // takes effect with the next restart
   // The next commit fails at `stage` with `code`, once.
   void fail_next(CommitStage stage, Errc code) { fault_ = {stage, code}; }

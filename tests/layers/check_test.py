@@ -126,6 +126,9 @@ class Rules(unittest.TestCase):
         self.expect({"ledger/x.hpp": "#pragma once\n" * 250})
         self.expect({"ledger/x.hpp": "#pragma once\n//" + "x" * 99 + "\n"}, "x.hpp:2: 101 columns")
         self.expect({"ledger/x.hpp": "#pragma once\n//" + "\u00fc" * 98 + "\n"})
+        self.expect({"ledger/x.hpp": '#pragma once\nauto s = R"(' + "x" * 99 + ')";\n'})
+        self.expect({"ledger/x.hpp": '#pragma once\nauto s = R"(' + "x" * 99 + ')" + f(1);\n'},
+                    "columns")
 
     def test_every_source_is_built(self):
         self.expect({"plugin/core/b.cpp": "int b;\n"}, "no CMakeLists.txt names")

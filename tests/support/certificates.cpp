@@ -53,8 +53,13 @@ KeyPair pair_of(EVP_PKEY* key) {
           .public_pem = written_by([key](BIO* bio) { return PEM_write_bio_PUBKEY(bio, key); })};
 }
 
+// Not by the macros EVP_EC_gen and EVP_RSA_gen, which cast as C does.
 PkeyPtr new_p256() {
-  return PkeyPtr(EVP_EC_gen("P-256"));
+  return PkeyPtr(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"));
+}
+PkeyPtr new_rsa() {
+  constexpr std::size_t kBits = 2048;
+  return PkeyPtr(EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", kBits));
 }
 
 }  // namespace
@@ -104,7 +109,7 @@ KeyPair make_p256_key() {
   return pair_of(new_p256().get());
 }
 KeyPair make_rsa_key() {
-  return pair_of(PkeyPtr(EVP_RSA_gen(2048)).get());
+  return pair_of(new_rsa().get());
 }
 
 std::string service_account_json(std::string_view project, std::string_view email,

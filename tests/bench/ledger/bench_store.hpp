@@ -31,6 +31,8 @@ class BenchStore {
 [[nodiscard]] Result<std::unique_ptr<BenchStore>> make_sendonce(const std::string& directory);
 [[nodiscard]] Result<std::unique_ptr<BenchStore>> make_sqlite(const std::string& directory);
 [[nodiscard]] Result<std::unique_ptr<BenchStore>> make_redis(const std::string& directory);
+// On a server that runs already; makes and drops a table of its own.
+[[nodiscard]] Result<std::unique_ptr<BenchStore>> make_postgres(const std::string& conninfo);
 
 // 32 bytes that look like a digest.
 void fill_key(std::uint64_t number, char* to);

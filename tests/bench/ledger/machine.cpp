@@ -1,16 +1,16 @@
 #include "tests/bench/ledger/machine.hpp"
 
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/vfs.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <vector>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include "ledger/descriptor.hpp"
 #include "plugin/core/clock.hpp"
@@ -39,11 +39,16 @@ std::string file_system_of(const std::string& directory) {
   struct statfs fs{};
   if (::statfs(directory.c_str(), &fs) != 0) return "?";
   switch (static_cast<std::uint32_t>(fs.f_type)) {
-    case 0xEF53: return "ext4";
-    case 0x58465342: return "xfs";
-    case 0x9123683E: return "btrfs";
-    case 0x01021994: return "tmpfs (no disk: figures mean nothing)";
-    default: return "type " + std::to_string(fs.f_type);
+    case 0xEF53:
+      return "ext4";
+    case 0x58465342:
+      return "xfs";
+    case 0x9123683E:
+      return "btrfs";
+    case 0x01021994:
+      return "tmpfs (no disk: figures mean nothing)";
+    default:
+      return "type " + std::to_string(fs.f_type);
   }
 }
 

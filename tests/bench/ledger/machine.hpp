@@ -6,8 +6,8 @@
 namespace sendonce::bench {
 
 struct CpuUse {
-  double own = 0;   // seconds of this process
-  double all = 0;   // seconds of the whole machine, idle not counted
+  double own = 0;  // seconds of this process
+  double all = 0;  // seconds of the whole machine, idle not counted
 };
 [[nodiscard]] CpuUse cpu_use();
 

@@ -1,7 +1,5 @@
 // How fast the ledger claims and settles durably, beside other stores with the same durability and
 // batches, in one run: all stores are filled, then measured in turns, and medians are quoted.
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -10,6 +8,8 @@
 #include <map>
 #include <string>
 #include <vector>
+
+#include <CLI/CLI.hpp>
 
 #include "plugin/core/clock.hpp"
 #include "plugin/core/random.hpp"
@@ -34,7 +34,8 @@ struct Options {
   std::uint64_t batch = 100;
   double seconds = 3;
   int repeat = 3;
-  std::vector<std::string> stores{"sendonce", "sqlite", "redis"};
+  std::vector<std::string> stores{"sendonce", "sqlite", "redis", "postgres"};
+  std::string postgres{};
   bool json = false;
 };
 
@@ -57,10 +58,12 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-Result<std::unique_ptr<BenchStore>> make(const std::string& name, const std::string& directory) {
+Result<std::unique_ptr<BenchStore>> make(const Options& options, const std::string& name,
+                                         const std::string& directory) {
   if (name == "sendonce") return make_sendonce(directory);
   if (name == "sqlite") return make_sqlite(directory);
   if (name == "redis") return make_redis(directory);
+  if (name == "postgres") return make_postgres(options.postgres);
   return fail(Errc::invalid, "no store " + name);
 }
 
@@ -77,7 +80,8 @@ Result<Figure> measure(Contender& contender, const Options& options, const Clock
     const auto lagging = static_cast<std::int64_t>(contender.next) - kLag * batch;
     const bool settle = contender.settle_from >= 0 && lagging >= contender.settle_from;
     SO_CHECK(contender.store->batch(contender.next, options.batch, settle ? lagging : -1));
-    if (contender.settle_from < 0) contender.settle_from = static_cast<std::int64_t>(contender.next);
+    if (contender.settle_from < 0)
+      contender.settle_from = static_cast<std::int64_t>(contender.next);
     contender.next += options.batch;
     if (settle) pairs += options.batch;
     elapsed = clock.mono() - from;
@@ -86,10 +90,10 @@ Result<Figure> measure(Contender& contender, const Options& options, const Clock
   const double server = contender.store->server_cpu_seconds() - server_from;
   const double own = cpu_to.own - cpu_from.own;
   const auto count = static_cast<double>(pairs);
-  return Figure{.rate = count / elapsed.count(),
-                .cpu_us = (own + server) * 1e6 / count,
-                .foreign = std::max(0.0, (cpu_to.all - cpu_from.all - own - server) /
-                                             elapsed.count())};
+  return Figure{
+      .rate = count / elapsed.count(),
+      .cpu_us = (own + server) * 1e6 / count,
+      .foreign = std::max(0.0, (cpu_to.all - cpu_from.all - own - server) / elapsed.count())};
 }
 
 void report(const Options& options, std::uint64_t rows, const Contender& contender) {
@@ -125,7 +129,7 @@ int run_at(const Options& options, std::uint64_t rows, const Clock& clock) {
   for (const std::string& name : options.stores) {
     const std::string directory = root + "/" + name;
     fs::create_directories(directory);
-    auto store = make(name, directory);
+    auto store = make(options, name, directory);
     if (!store) {
       std::fprintf(stderr, "not compared: %s\n", store.error().text.c_str());
       if (store.error().code != Errc::unavailable) return 1;
@@ -135,8 +139,8 @@ int run_at(const Options& options, std::uint64_t rows, const Clock& clock) {
       std::fprintf(stderr, "%s: %s\n", name.c_str(), loaded.error().text.c_str());
       return 1;
     }
-    contenders.push_back({.store = std::move(*store), .next = rows, .settle_from = -1,
-                          .figures = {}});
+    contenders.push_back(
+        {.store = std::move(*store), .next = rows, .settle_from = -1, .figures = {}});
   }
   for (int i = 0; i < options.repeat; ++i) {
     for (Contender& contender : contenders) {
@@ -166,7 +170,8 @@ int main(int argc, char** argv) {
   app.add_option("--batch", options.batch, "Claims a transaction");
   app.add_option("--seconds", options.seconds, "Length of one measurement");
   app.add_option("--repeat", options.repeat, "Measurements a store, in turns");
-  app.add_option("--stores", options.stores, "sendonce, sqlite, redis")->delimiter(',');
+  app.add_option("--stores", options.stores, "sendonce, sqlite, redis, postgres")->delimiter(',');
+  app.add_option("--postgres", options.postgres, "libpq connection string of a running server");
   app.add_flag("--json", options.json, "One JSON object a line");
   CLI11_PARSE(app, argc, argv);
   const auto clock = make_system_clock();

@@ -1,18 +1,18 @@
 #include "tests/bench/ledger/bench_store.hpp"
 
 // Redis with appendfsync always, spoken to in RESP over a Unix socket, pipelined.
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "ledger/descriptor.hpp"
 
@@ -73,16 +73,26 @@ class RedisStore final : public BenchStore {
  private:
   Result<void> start(const std::string& directory) {
     const std::string socket = directory + "/redis.sock";
-    std::array<std::string, 14> words{"redis-server", "--port",        "0",
-                                      "--unixsocket", socket,          "--dir",
-                                      directory,      "--appendonly",  "yes",
-                                      "--appendfsync", "always",       "--save",
-                                      "",             "--logfile"};
+    std::array<std::string, 14> words{"redis-server",
+                                      "--port",
+                                      "0",
+                                      "--unixsocket",
+                                      socket,
+                                      "--dir",
+                                      directory,
+                                      "--appendonly",
+                                      "yes",
+                                      "--appendfsync",
+                                      "always",
+                                      "--save",
+                                      "",
+                                      "--logfile"};
     std::array<char*, 16> arguments{};
     std::string log = directory + "/redis.log";
     for (std::size_t i = 0; i < words.size(); ++i) arguments.at(i) = words.at(i).data();
     arguments[14] = log.data();
-    if (::posix_spawnp(&server_, "redis-server", nullptr, nullptr, arguments.data(), environ) != 0) {
+    if (::posix_spawnp(&server_, "redis-server", nullptr, nullptr, arguments.data(), environ) !=
+        0) {
       server_ = 0;
       return fail(Errc::unavailable, "Redis: no redis-server here");
     }
@@ -123,8 +133,8 @@ class RedisStore final : public BenchStore {
     std::array<char, 65536> in{};
     while (lines < replies || !commands.empty()) {
       if (!commands.empty()) {
-        const ssize_t sent = ::send(socket_.get(), commands.data(), commands.size(),
-                                    MSG_DONTWAIT | MSG_NOSIGNAL);
+        const ssize_t sent =
+            ::send(socket_.get(), commands.data(), commands.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent > 0) commands.remove_prefix(static_cast<std::size_t>(sent));
         if (sent < 0 && errno != EAGAIN) return fail(Errc::internal, "send to Redis");
       }

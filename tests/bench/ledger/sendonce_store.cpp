@@ -1,5 +1,3 @@
-#include "tests/bench/ledger/bench_store.hpp"
-
 #include <chrono>
 #include <deque>
 #include <utility>
@@ -7,6 +5,7 @@
 
 #include "ledger/lmdb/open.hpp"
 #include "plugin/core/clock.hpp"
+#include "tests/bench/ledger/bench_store.hpp"
 
 namespace sendonce::bench {
 namespace {

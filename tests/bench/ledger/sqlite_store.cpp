@@ -1,9 +1,9 @@
 #include "tests/bench/ledger/bench_store.hpp"
 
 #ifdef SENDONCE_BENCH_SQLITE
-#include <sqlite3.h>
-
 #include <array>
+
+#include <sqlite3.h>
 
 namespace sendonce::bench {
 namespace {
@@ -18,8 +18,8 @@ class SqliteStore final : public BenchStore {
          {"PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA cache_size=-262144",
           "CREATE TABLE rows(key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"})
       SO_CHECK(store->execute(sql));
-    SO_CHECK(store->prepare("INSERT INTO rows VALUES(?1, ?2) ON CONFLICT DO NOTHING",
-                            &store->insert_));
+    SO_CHECK(
+        store->prepare("INSERT INTO rows VALUES(?1, ?2) ON CONFLICT DO NOTHING", &store->insert_));
     SO_CHECK(store->prepare("UPDATE rows SET value = ?2 WHERE key = ?1", &store->update_));
     return store;
   }

@@ -38,8 +38,9 @@ TEST(Loader, GivesTypedValuesAndDefaults) {
   EXPECT_EQ(config.hash.size(), 64U);
 }
 
-TEST(Loader, ReadsEveryKeyOfAProvider) {
-  const Config config = config_of(R"(config_version = 1
+// Every key there is, away from its default.
+std::string every_key() {
+  return R"(config_version = 1
 [provider.a]
 kind = "apns"
 endpoint = "https://localhost:2197"
@@ -78,7 +79,11 @@ route = { push = ["a", "f"] }
 collapse = "{event_id}"
 events = "exceptions"
 rate = "5/s"
-)");
+)";
+}
+
+TEST(Loader, ReadsEveryKeyOfAProvider) {
+  const Config config = config_of(every_key());
   const ProviderConfig& a = config.providers.at(0);
   EXPECT_EQ(a.environment, ApnsEnvironment::sandbox);
   EXPECT_EQ(a.endpoint, "https://localhost:2197");
@@ -100,6 +105,10 @@ rate = "5/s"
   EXPECT_EQ(f.service_account.value().text, "cred:fcm.json");
   EXPECT_EQ(f.token_endpoint, "http://127.0.0.1:8080/token");
   EXPECT_EQ(f.endpoint, "https://fcm.googleapis.com");
+}
+
+TEST(Loader, ReadsEveryKeyOfAClass) {
+  const Config config = config_of(every_key());
   const ClassConfig& c = config.classes.at(0);
   EXPECT_EQ(c.stream, "IN");
   EXPECT_EQ(c.key_scope, "old");

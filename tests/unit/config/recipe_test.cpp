@@ -55,19 +55,5 @@ TEST(Recipe, WarnsOfANarrowOne) {
   EXPECT_EQ(faults.at(1).text, "lacks channel");
 }
 
-TEST(Recipe, FieldsAreThoseOfTheEnvelope) {
-  Notification n;
-  n.event_id = "e";
-  n.recipient = "r";
-  n.template_id = "t";
-  n.campaign_id = "c";
-  EXPECT_EQ(value_of(*recipe_field_from("event_id"), n), "e");
-  EXPECT_EQ(value_of(*recipe_field_from("recipient"), n), "r");
-  EXPECT_EQ(value_of(*recipe_field_from("channel"), n), "push");
-  EXPECT_EQ(value_of(*recipe_field_from("template"), n), "t");
-  EXPECT_EQ(value_of(*recipe_field_from("campaign_id"), n), "c");
-  EXPECT_FALSE(recipe_field_from("template_id"));
-}
-
 }  // namespace
 }  // namespace sendonce::test

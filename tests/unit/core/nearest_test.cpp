@@ -8,26 +8,34 @@
 namespace sendonce {
 namespace {
 
-constexpr std::array<std::string_view, 4> kKnown{"event_id", "recipient", "url", "email"};
+constexpr std::array<std::string_view, 9> kNames{
+    "claim", "retention", "expires", "key", "key_scope", "event_id", "recipient", "url", "email"};
 
-TEST(NearestName, FindsSlips) {
-  EXPECT_EQ(nearest_name("eventid", kKnown), "event_id");
-  EXPECT_EQ(nearest_name("recepient", kKnown), "recipient");
-  EXPECT_EQ(nearest_name("recipeint", kKnown), "recipient");
-  EXPECT_EQ(nearest_name("eventId", kKnown), "event_id");
-  EXPECT_EQ(nearest_name("uri", kKnown), "url");
+TEST(Nearest, FindsASlip) {
+  EXPECT_EQ(nearest("clam", kNames), "claim");
+  EXPECT_EQ(nearest("cliam", kNames), "claim");
+  EXPECT_EQ(nearest("expire", kNames), "expires");
+  EXPECT_EQ(nearest("retenton", kNames), "retention");
+  EXPECT_EQ(nearest("keyscope", kNames), "key_scope");
+  EXPECT_EQ(nearest("kye", kNames), "key");
+  EXPECT_EQ(nearest("eventid", kNames), "event_id");
+  EXPECT_EQ(nearest("eventId", kNames), "event_id");
+  EXPECT_EQ(nearest("recepient", kNames), "recipient");
+  EXPECT_EQ(nearest("uri", kNames), "url");
 }
 
-TEST(NearestName, PrefersTheNearer) {
+TEST(Nearest, PrefersTheNearer) {
   constexpr std::array<std::string_view, 2> kTwo{"claims", "claim"};
-  EXPECT_EQ(nearest_name("clam", kTwo), "claim");
+  EXPECT_EQ(nearest("clam", kTwo), "claim");
 }
 
-TEST(NearestName, StaysSilentWhenNothingIsNear) {
-  EXPECT_EQ(nearest_name("subject", kKnown), "");
-  EXPECT_EQ(nearest_name("ab", kKnown), "");
-  EXPECT_EQ(nearest_name("", kKnown), "");
-  EXPECT_EQ(nearest_name(std::string(100'000, 'x'), kKnown), "");
+TEST(Nearest, DoesNotGuessWildly) {
+  EXPECT_EQ(nearest("window", kNames), "");
+  EXPECT_EQ(nearest("subject", kNames), "");
+  EXPECT_EQ(nearest("", kNames), "");
+  EXPECT_EQ(nearest("xy", std::array<std::string_view, 1>{"ab"}), "");
+  EXPECT_EQ(nearest(std::string(100'000, 'k'), kNames), "");
+  EXPECT_EQ(nearest("claim", {}), "");
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include "ledger/agenda.hpp"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
+
+#include <gtest/gtest.h>
 
 namespace sendonce::test {
 namespace {

@@ -1,10 +1,10 @@
 #include "ledger/lmdb/data_file.hpp"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "ledger/lmdb/lmdb_tables.hpp"
 #include "ledger/lmdb/open.hpp"
@@ -92,8 +92,8 @@ TEST(DataFile, SomebodyElsesLmdbIsForeign) {
   make_ledger(dir);
   std::filesystem::remove(data_path(dir));
   {
-    const auto env = LmdbEnv::open({.directory = dir.path(), .map_bytes = 1 << 20,
-                                    .tables_max = 4, .flags = 0});
+    const auto env =
+        LmdbEnv::open({.directory = dir.path(), .map_bytes = 1 << 20, .tables_max = 4, .flags = 0});
     ASSERT_TRUE(env.has_value());
     auto txn = LmdbTxn::begin(*env, 0);
     ASSERT_TRUE(txn.has_value());
@@ -110,8 +110,8 @@ TEST(DataFile, AFutureFormatIsRefusedByName) {
   const TempDir dir;
   make_ledger(dir);
   {
-    const auto env = LmdbEnv::open({.directory = dir.path(), .map_bytes = 16 << 20,
-                                    .tables_max = kTablesMax, .flags = 0});
+    const auto env = LmdbEnv::open(
+        {.directory = dir.path(), .map_bytes = 16 << 20, .tables_max = kTablesMax, .flags = 0});
     ASSERT_TRUE(env.has_value());
     auto txn = LmdbTxn::begin(*env, 0);
     ASSERT_TRUE(txn.has_value());

@@ -1,9 +1,9 @@
 #include "ledger/key_index.hpp"
 
-#include <gtest/gtest.h>
-
 #include <unordered_map>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "ledger/lmdb/overlay.hpp"
 #include "plugin/core/random.hpp"

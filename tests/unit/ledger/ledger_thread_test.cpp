@@ -1,13 +1,13 @@
 #include "ledger/ledger_thread.hpp"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
+
+#include <gtest/gtest.h>
 
 #include "ledger/lmdb/open.hpp"
 #include "ledger/memory/memory_ledger.hpp"
@@ -208,8 +208,8 @@ TEST_F(LedgerThreadTest, ShortOfRoomClaimsStopAndSettlementsGoThrough) {
   std::vector<TicketedRequest> batch;
   for (std::uint64_t i = 0; i < 40; ++i) {
     const Fence fence = reply_as<Claimed>(run(ledger_, Ticket(i), claim_of(i), kNoon)).fence;
-    batch.push_back({.ticket = Ticket(i),
-                     .request = settle_of(i, fence, State::accepted, Effect::sent)});
+    batch.push_back(
+        {.ticket = Ticket(i), .request = settle_of(i, fence, State::accepted, Effect::sent)});
     batch.push_back({.ticket = Ticket(100 + i), .request = claim_of(100 + i)});
   }
   gate_.fail(CommitStage::write, Errc::exhausted, 1);

@@ -1,14 +1,14 @@
 // A child process commits and is killed at any moment; what it was told is durable must be there,
 // whole batches at a time, and the rebuilt index must find it.
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <vector>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "ledger/lmdb/open.hpp"
 #include "plugin/core/random.hpp"
@@ -37,9 +37,9 @@ std::vector<TicketedRequest> batch_of(std::uint64_t n, const std::vector<Fence>&
   for (std::uint64_t i = 0; i < kBatch; ++i)
     batch.push_back({.ticket = Ticket(i), .request = claim_of(n * kBatch + i)});
   for (std::uint64_t i = 0; i < previous.size(); ++i)
-    batch.push_back({.ticket = Ticket(kBatch + i),
-                     .request = settle_of((n - 1) * kBatch + i, previous[i], State::accepted,
-                                          Effect::sent)});
+    batch.push_back(
+        {.ticket = Ticket(kBatch + i),
+         .request = settle_of((n - 1) * kBatch + i, previous[i], State::accepted, Effect::sent)});
   return batch;
 }
 
@@ -72,7 +72,8 @@ std::optional<std::uint64_t> run_and_kill(const LedgerOptions& options, std::uin
   std::uint64_t n = 0;
   // After a random number of reports, at a random distance from the last.
   const std::uint64_t reports = random.below(12);
-  while ((!last || *last - first < reports) && ::read(report[0], &n, sizeof n) == sizeof n) last = n;
+  while ((!last || *last - first < reports) && ::read(report[0], &n, sizeof n) == sizeof n)
+    last = n;
   volatile std::uint64_t spin = random.below(400'000);
   while (spin > 0) spin = spin - 1;
   EXPECT_EQ(::kill(child, SIGKILL), 0);

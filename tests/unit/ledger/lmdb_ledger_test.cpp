@@ -1,16 +1,16 @@
 // What only the ledger on disk can do or suffer. Its behaviour as a ledger is in tests/contract.
 #include "ledger/lmdb/lmdb_ledger.hpp"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/mount.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <unistd.h>
 
 #include "ledger/lmdb/open.hpp"
 #include "tests/contract/ledger_rig.hpp"
@@ -151,8 +151,7 @@ TEST(LmdbLedger, AFullMapStopsClaimsAndNothingElse) {
   for (const auto& [number, fence] : open) {
     Settlement settlement = settle_of(number, fence, State::accepted, Effect::sent);
     settlement.exceptional_only = true;
-    EXPECT_EQ(reply_as<Settled>(run(*ledger, Ticket(1), settlement, kNoon)).state,
-              State::accepted);
+    EXPECT_EQ(reply_as<Settled>(run(*ledger, Ticket(1), settlement, kNoon)).state, State::accepted);
   }
   static_cast<void>(reply_as<Done>(run(*ledger, Ticket(1), claim_of(0), kNoon)));
   // Time passes, the stream goes on, memory is freed, and claims go on.
@@ -227,10 +226,10 @@ TEST_F(DiskFull, WhatWasSentIsStillRecorded) {
   fill_disk(0);
   const WallTime later = kNoon + std::chrono::seconds(2);
   for (const auto& [number, fence] : open)  // from the reserve
-    EXPECT_FALSE(reply_as<Settled>(run(*ledger_, Ticket(1),
-                                       settle_of(number, fence, State::accepted, Effect::sent),
-                                       later))
-                     .fenced);
+    EXPECT_FALSE(
+        reply_as<Settled>(run(*ledger_, Ticket(1),
+                              settle_of(number, fence, State::accepted, Effect::sent), later))
+            .fenced);
   EXPECT_TRUE(ledger_->stats().claims_stopped);
   static_cast<void>(reply_as<Stopped>(run(*ledger_, Ticket(1), claim_of(900), later)));
   std::filesystem::remove(dir_.path() + "/other");

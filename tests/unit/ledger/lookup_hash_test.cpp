@@ -1,8 +1,8 @@
 #include "ledger/lookup_hash.hpp"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "plugin/core/text.hpp"
 

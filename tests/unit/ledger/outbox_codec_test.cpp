@@ -1,8 +1,8 @@
 #include "ledger/outbox_codec.hpp"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
+
+#include <gtest/gtest.h>
 
 namespace sendonce::test {
 namespace {

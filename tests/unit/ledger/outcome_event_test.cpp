@@ -1,9 +1,9 @@
 #include "ledger/outcome_event.hpp"
 
+#include <chrono>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <chrono>
 
 #include "tests/contract/ledger_rig.hpp"
 
@@ -27,8 +27,11 @@ Row ended_row() {
   row.provider = "apns";
   row.reason = "Payload\"TooLarge";
   row.ref = "dev-1";
-  row.receipts.push_back({.at = kNoon, .fence = Fence(1), .verdict = VerdictClass::payload_error,
-                          .effect = Effect::not_sent, .message_id = "abc"});
+  row.receipts.push_back({.at = kNoon,
+                          .fence = Fence(1),
+                          .verdict = VerdictClass::payload_error,
+                          .effect = Effect::not_sent,
+                          .message_id = "abc"});
   return row;
 }
 
@@ -72,10 +75,16 @@ TEST(OutcomeEvent, LeavesOutWhatIsNotKnown) {
 
 TEST(OutcomeEvent, TheTellingReceiptIsTheOneThatProvesMost) {
   Row row = ended_row();
-  row.receipts.push_back({.at = kNoon, .fence = Fence(2), .verdict = VerdictClass::accepted,
-                          .effect = Effect::sent, .message_id = "proof"});
-  row.receipts.push_back({.at = kNoon, .fence = Fence(3), .verdict = VerdictClass::retryable,
-                          .effect = Effect::not_sent, .message_id = "later"});
+  row.receipts.push_back({.at = kNoon,
+                          .fence = Fence(2),
+                          .verdict = VerdictClass::accepted,
+                          .effect = Effect::sent,
+                          .message_id = "proof"});
+  row.receipts.push_back({.at = kNoon,
+                          .fence = Fence(3),
+                          .verdict = VerdictClass::retryable,
+                          .effect = Effect::not_sent,
+                          .message_id = "later"});
   EventBatch batch("sendonce/0123");
   batch.begin(kNoon);
   batch.add_outcome(row, "");
@@ -109,7 +118,8 @@ TEST(DeviceEvent, SaysWhatIsKnownOfTheDevice) {
   EventBatch batch("sendonce/0123");
   batch.begin(kNoon);
   batch.add_device({.hash = {},
-                    .device = {.state = DeviceState::invalid, .since = kNoon - std::chrono::hours(1),
+                    .device = {.state = DeviceState::invalid,
+                               .since = kNoon - std::chrono::hours(1),
                                .registered_at = kNoon - std::chrono::hours(2)},
                     .kind = "apns",
                     .ref = "dev-1",

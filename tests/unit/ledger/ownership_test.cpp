@@ -1,13 +1,13 @@
 #include "ledger/ownership.hpp"
 
+#include <fstream>
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <fstream>
-#include <string>
 
 #include "tests/contract/ledger_rig.hpp"
 

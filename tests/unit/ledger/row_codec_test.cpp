@@ -1,12 +1,12 @@
 #include "ledger/row_codec.hpp"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "ledger/crc32c.hpp"
 #include "ledger/device.hpp"
@@ -119,8 +119,8 @@ Row random_row(Random& random) {
   row.fence = Fence(random.next());
   row.incarnation = Incarnation(static_cast<std::uint32_t>(random.next()));
   row.ticket = Ticket(random.below(2) * random.next());
-  for (WallTime* t : {&row.created, &row.lease_end, &row.next_at, &row.deadline, &row.ended,
-                      &row.keep_until})
+  for (WallTime* t :
+       {&row.created, &row.lease_end, &row.next_at, &row.deadline, &row.ended, &row.keep_until})
     *t = random_time(random);
   row.message_class = random_text(random, 64);
   row.provider = random_text(random, 64);
@@ -252,8 +252,8 @@ INSTANTIATE_TEST_SUITE_P(Rows, Golden,
 
 TEST(DeviceCodec, RoundTripsAndRefusesDamage) {
   const DeviceRow with{.state = DeviceState::revoked, .since = at(5), .registered_at = at(-7)};
-  const DeviceRow without{.state = DeviceState::invalid, .since = at(5),
-                          .registered_at = std::nullopt};
+  const DeviceRow without{
+      .state = DeviceState::invalid, .since = at(5), .registered_at = std::nullopt};
   for (const DeviceRow& device : {with, without}) {
     const std::string good = encode_device(device);
     const auto decoded = decode_device(good);

@@ -1,10 +1,10 @@
 // The corners of the rules that the contract suite does not reach through a ledger.
 #include "ledger/rules.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <chrono>
+
+#include <gtest/gtest.h>
 
 #include "tests/contract/ledger_rig.hpp"
 
@@ -62,8 +62,8 @@ TEST(DecideClaim, BusyUntilTheLeaseEndsOrASecondFromNow) {
 }
 
 TEST(DecideClaim, StoppedClaimsStillAnswerWhatIsKnown) {
-  const ClaimFacts stopped{.device = std::nullopt, .adopted_at = std::nullopt,
-                           .claims_stopped = true};
+  const ClaimFacts stopped{
+      .device = std::nullopt, .adopted_at = std::nullopt, .claims_stopped = true};
   auto decision = decide_claim(std::nullopt, claim_of(1), Ticket(5), stopped, kContext);
   EXPECT_TRUE(std::holds_alternative<Stopped>(decision.reply));
   EXPECT_FALSE(decision.write.has_value());
@@ -88,10 +88,11 @@ TEST(DecideClaim, StoppedClaimsStillAnswerWhatIsKnown) {
 TEST(DecideClaim, ADeadDeviceOfAnAdoptedScopeIsUnknown) {
   ClaimRequest request = claim_of(1);
   request.device = DeviceClaim{};
-  const ClaimFacts facts{.device = DeviceRow{.state = DeviceState::invalid, .since = kNoon,
-                                             .registered_at = std::nullopt},
-                         .adopted_at = kNoon + seconds(1),
-                         .claims_stopped = false};
+  const ClaimFacts facts{
+      .device =
+          DeviceRow{.state = DeviceState::invalid, .since = kNoon, .registered_at = std::nullopt},
+      .adopted_at = kNoon + seconds(1),
+      .claims_stopped = false};
   const auto decision = decide_claim(std::nullopt, request, Ticket(5), facts, kContext);
   EXPECT_EQ(std::get<Done>(decision.reply).state, State::unknown);
   EXPECT_TRUE(decision.event);
@@ -102,8 +103,11 @@ TEST(DecideSettle, ProofsOfASendAreNeverDropped) {
   row.state = State::waiting;
   row.fence = Fence(100);
   for (std::uint64_t i = 1; i <= kReceiptsKept; ++i) {
-    row.receipts.push_back({.at = kNoon, .fence = Fence(i), .verdict = VerdictClass::retryable,
-                            .effect = Effect::not_sent, .message_id = ""});
+    row.receipts.push_back({.at = kNoon,
+                            .fence = Fence(i),
+                            .verdict = VerdictClass::retryable,
+                            .effect = Effect::not_sent,
+                            .message_id = ""});
   }
   row.receipts[2].effect = Effect::sent;
   row.receipts[3].effect = Effect::maybe_sent;
@@ -129,8 +133,8 @@ TEST(DecideSettle, ALateProofForARowTheReaperEndedIsTaken) {
   const SweepDecision swept = decide_sweep(row, later.now, later);
   ASSERT_TRUE(swept.write.has_value());
   EXPECT_EQ(swept.write->state, State::unknown);
-  const auto decision = decide_settle(
-      swept.write, settle_of(1, Fence(9), State::accepted, Effect::sent), later);
+  const auto decision = decide_settle(std::optional(swept.write),
+                                      settle_of(1, Fence(9), State::accepted, Effect::sent), later);
   EXPECT_TRUE(decision.reply.fenced);
   EXPECT_EQ(decision.reply.state, State::accepted);
   EXPECT_TRUE(decision.event);
@@ -166,9 +170,10 @@ TEST(DecideSweep, DeadLettersFollowTheSlowerClock) {
 
 TEST(DecideDevice, AMismatchDoesNotRaiseTheDead) {
   Settlement settlement = settle_of(1, Fence(1), State::failed, Effect::not_sent);
-  settlement.device = Settlement::DeviceChange{.hash = {}, .kind = "apns", .change = "mismatch",
-                                               .registered_at = std::nullopt};
-  const DeviceRow dead{.state = DeviceState::invalid, .since = kNoon, .registered_at = std::nullopt};
+  settlement.device = Settlement::DeviceChange{
+      .hash = {}, .kind = "apns", .change = "mismatch", .registered_at = std::nullopt};
+  const DeviceRow dead{
+      .state = DeviceState::invalid, .since = kNoon, .registered_at = std::nullopt};
   EXPECT_FALSE(decide_device(dead, settlement, kNoon).write.has_value());
   settlement.device->registered_at = kNoon + seconds(1);  // another registration
   EXPECT_TRUE(decide_device(dead, settlement, kNoon).write.has_value());

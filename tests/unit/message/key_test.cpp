@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "plugin/core/text.hpp"
+#include "plugin/crypto/lookup_hash.hpp"
 #include "plugin/message/decode.hpp"
 
 namespace sendonce {
@@ -43,11 +44,6 @@ NidDigest nid_of(const KeyRecipe& r, const Notification& n) {
   const auto digest = KeyMaker(kSecret).nid_digest(r, n);
   EXPECT_TRUE(digest) << digest.error().text;
   return *digest;
-}
-
-std::string refusal(const std::vector<std::string>& fields) {
-  const auto made = make_recipe("s", fields);
-  return made ? "accepted" : made.error().text;
 }
 
 TEST(KeyGolden, NidOfTheDefaultRecipe) {
@@ -97,7 +93,7 @@ TEST(KeyGolden, DeviceHashes) {
             "bbd74f92b9e947c01d4452cf8703d54b");
 }
 
-TEST(KeyGolden, FingerprintAndLookup) {
+TEST(KeyGolden, Fingerprints) {
   KeyMaker maker(kSecret);
   Notification n = order();
   n.collapse = "order-8812";
@@ -109,39 +105,6 @@ TEST(KeyGolden, FingerprintAndLookup) {
             "580fea93133fffdf18e9c3c279ba10aa");
   EXPECT_EQ(hex(maker.fingerprint(n, ProviderKind::fcm).view()),
             "6e2788a8ab8c387ac2b89c33b60952ec");
-  EXPECT_EQ(maker.event_lookup(n.event_id), LookupHash(0x82b3baacb5b02d4bU));
-}
-
-TEST(MakeRecipe, IsASetInNoOrder) {
-  EXPECT_EQ(default_recipe(), recipe("orders", {"template", "channel", "recipient", "event_id"}));
-  EXPECT_EQ(recipe_text(default_recipe()), "1:event_id,recipient,channel,template");
-  EXPECT_EQ(recipe_text(recipe("s", {"template", "campaign_id"})), "1:template,campaign_id");
-}
-
-TEST(MakeRecipe, RefusesWhatDiffersBetweenAttempts) {
-  for (const std::string field :
-       {"received_at", "stored_at", "time", "timestamp", "delivery_count", "attempt", "sequence",
-        "stream_sequence", "random", "uuid", "provider", "provider_id", "message_id", "expires_at",
-        "registered_at"})
-    EXPECT_EQ(refusal({"event_id", field}).rfind(field + " differs between attempts", 0), 0U)
-        << field;
-}
-
-TEST(MakeRecipe, RefusesWhatTheKeyHasAnyway) {
-  for (const std::string field : {"token", "destination", "phone", "email", "url", "subscription"})
-    EXPECT_EQ(refusal({"event_id", field}).rfind(field + " is always part", 0), 0U) << field;
-  EXPECT_EQ(refusal({"idempotency_key"}).rfind("idempotency_key replaces", 0), 0U);
-}
-
-TEST(MakeRecipe, RefusesUnknownRepeatedAndEmpty) {
-  EXPECT_EQ(refusal({"eventid"}), "unknown key field eventid; did you mean event_id?");
-  EXPECT_EQ(
-      refusal({"colour"}),
-      "unknown key field colour; allowed are event_id, recipient, channel, template, campaign_id");
-  EXPECT_EQ(refusal({"event_id", "event_id"}), "event_id is named twice");
-  EXPECT_EQ(refusal({}).rfind("names none of", 0), 0U);
-  EXPECT_EQ(refusal({"recipient", "channel"}).rfind("names none of", 0), 0U);
-  EXPECT_EQ(refusal({"template", "recipient"}), "accepted");
 }
 
 TEST(NidDigest, EveryFieldOfTheRecipeCounts) {
@@ -274,13 +237,15 @@ TEST(DeliveryKeyDeathTest, AShortSecretIsABug) {
   EXPECT_DEATH(KeyMaker{Credential("short")}, "invariant broken");
 }
 
-TEST(Lookup, IsKeyedAndTellsKindsApart) {
-  KeyMaker mine(kSecret);
-  KeyMaker other(Credential("another secret of 32 bytes......"));
-  EXPECT_NE(mine.event_lookup("x"), mine.recipient_lookup("x"));
-  EXPECT_NE(mine.recipient_lookup("x"), mine.campaign_lookup("x"));
-  EXPECT_NE(mine.recipient_lookup("x"), other.recipient_lookup("x"));
-  EXPECT_EQ(mine.campaign_lookup(""), LookupHash());
+// What an operator's question is hashed to must be what the rows hold.
+TEST(Lookup, IsTheKeyedHashOfTheText) {
+  const KeyMaker maker(kSecret);
+  const LookupHash expected = lookup_hash(kSecret.expose(), "x");
+  EXPECT_EQ(maker.event_lookup("x"), expected);
+  EXPECT_EQ(maker.recipient_lookup("x"), expected);
+  EXPECT_EQ(maker.campaign_lookup("x"), expected);
+  EXPECT_NE(KeyMaker(Credential("another secret of 32 bytes......")).event_lookup("x"), expected);
+  EXPECT_EQ(maker.campaign_lookup(""), LookupHash());
 }
 
 Notification decoded(std::string_view rest) {
@@ -336,10 +301,10 @@ TEST(Fingerprint, OverridesOfOtherKindsDoNotCount) {
 }
 
 TEST(Fingerprint, TargetsTimesAndIdsDoNotCount) {
-  EXPECT_EQ(
-      print(with_targets(R"("notification":{"body":"b"})")),
-      print(
-          R"("targets":[{"kind":"fcm","token":"x","registered_at":"2026-11-01T08:00:00Z","ref":"r"}],
+  EXPECT_EQ(print(with_targets(R"("notification":{"body":"b"})")),
+            print(
+                R"("targets":[{"kind":"fcm","token":"x","registered_at":"2026-11-01T08:00:00Z",
+                           "ref":"r"}],
                "notification":{"body":"b"},"expires_at":"2026-11-29T18:00:00Z","campaign_id":"c",
                "idempotency_key":"i")"));
 }

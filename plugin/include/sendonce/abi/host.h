@@ -7,7 +7,7 @@
  *   if (api->open(&host, "/etc/sendonce/sendonce.toml", &instance, &error) == SENDONCE_OK &&
  *       api->start(instance, &error) == SENDONCE_OK) {
  *     while (!asked_to_end) api->pump(instance, 64);         // from the host's own loop
- *     api->drain(instance, 0, &error);
+ *     api->drain(instance, SENDONCE_DRAIN_CONFIGURED, &error);
  *   }
  *   api->close(instance);
  *
@@ -96,6 +96,9 @@ typedef struct sendonce_host {
 /* One finding of check, worst first. [control], called on the caller's thread. */
 typedef void (*sendonce_finding_fn)(void* ctx, int32_t level, sendonce_str text);
 
+/* The time that the configuration gives to calls in flight ([instance] drain). */
+#define SENDONCE_DRAIN_CONFIGURED UINT64_MAX
+
 /* One sidecar. Owned by the library, from open to close. */
 typedef struct sendonce_instance sendonce_instance;
 
@@ -126,10 +129,10 @@ typedef struct sendonce_module_api {
    * [control] */
   sendonce_rc (*reload)(sendonce_instance* instance, sendonce_text* error);
 
-  /* Takes no more messages, gives the calls in flight up to `timeout_ms` to end (0: as long as the
-   * configuration's `drain` says), gives back what never started, flushes, then stops. OK when
-   * nothing was left in flight; UNAVAILABLE when the time was up: those deliveries stay claimed and
-   * are in doubt. Stopped in both cases. [control] */
+  /* Takes no more messages, gives the calls in flight up to `timeout_ms` to end, or as long as the
+   * configuration says (SENDONCE_DRAIN_CONFIGURED), gives back what never started, flushes, then
+   * stops. OK when nothing was left in flight; UNAVAILABLE when the time was up: those deliveries
+   * stay claimed and are in doubt. Stopped in both cases. [control] */
   sendonce_rc (*drain)(sendonce_instance* instance, uint64_t timeout_ms, sendonce_text* error);
 
   /* Stops now: calls in flight are cut off and in doubt. Does nothing when it has stopped already.

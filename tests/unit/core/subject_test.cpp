@@ -1,7 +1,7 @@
-#include "config/subject.hpp"
+#include "plugin/core/subject.hpp"
 
-#include <array>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -68,6 +68,15 @@ TEST(Subject, AgreesWithEverySubjectOfASmallWorld) {
       ASSERT_EQ(subjects_overlap(a, b), any) << a << " " << b;
     }
   }
+}
+
+TEST(Subject, CoversWhatItMatchesAltogether) {
+  EXPECT_TRUE(subject_covers("a.>", "a.b"));
+  EXPECT_TRUE(subject_covers("a.*", "a.b"));
+  EXPECT_TRUE(subject_covers(">", "a.*.c"));
+  EXPECT_FALSE(subject_covers("a.*", "a.>"));
+  EXPECT_FALSE(subject_covers("a.b", "a.*"));
+  EXPECT_FALSE(subject_covers("a.>", "a"));
 }
 
 TEST(Name, IsSafeEverywhere) {
