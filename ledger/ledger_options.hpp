@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ledger/store.hpp"
+#include "plugin/core/secret.hpp"
 
 namespace sendonce {
 
@@ -14,6 +15,10 @@ enum class LedgerDurability : std::uint8_t {
   commit,   // every commit is on the disk before it is answered
   process,  // survives the process, not the host: refuses to open after an unclean reboot
 };
+
+// Random, made with the ledger, never printed: the key of the hashes by which an operator finds
+// rows again (plugin/crypto/lookup_hash.hpp).
+using LedgerSecret = Secret<struct LedgerSecretTag>;
 
 // Rows read so far while the index is rebuilt, and how many there are.
 using RebuildProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;

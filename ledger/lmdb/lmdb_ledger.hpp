@@ -15,7 +15,6 @@
 #include "ledger/ledger.hpp"
 #include "ledger/ledger_options.hpp"
 #include "ledger/lmdb/row_scan.hpp"
-#include "ledger/lookup_hash.hpp"
 #include "ledger/ownership.hpp"
 
 namespace sendonce {

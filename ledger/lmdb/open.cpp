@@ -7,13 +7,13 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "ledger/lmdb/data_file.hpp"
 #include "ledger/lmdb/lmdb_store.hpp"
 #include "ledger/lmdb/lmdb_tables.hpp"
+#include "plugin/core/random.hpp"
 #include "plugin/core/text.hpp"
 
 namespace sendonce {
@@ -24,13 +24,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kIdBytes = 16;
 constexpr std::size_t kSecretBytes = 32;
 constexpr std::uint64_t kFirstSerial = std::uint64_t{1} << 32U;  // 0 is nobody's fence
-
-Result<std::string> random_bytes(std::size_t size) {
-  std::string bytes(size, '\0');
-  if (::getrandom(bytes.data(), size, 0) != static_cast<ssize_t>(size))
-    return fail(Errc::unavailable, "no random bytes from the system");
-  return bytes;
-}
 
 Result<void> sync_directory(const std::string& directory) {
   const Descriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -53,8 +46,8 @@ Result<std::string> write_empty_ledger(const std::string& directory, std::uint64
           {.directory = directory, .map_bytes = map_bytes, .tables_max = kTablesMax, .flags = 0}));
   SO_TRY(LmdbTxn txn, LmdbTxn::begin(env, 0));
   SO_TRY(const MetaTable meta, MetaTable::open(txn, true));
-  SO_TRY(const std::string id_bytes, random_bytes(kIdBytes));
-  SO_TRY(const std::string secret, random_bytes(kSecretBytes));
+  const std::string id_bytes = system_random_bytes(kIdBytes);
+  const std::string secret = system_random_bytes(kSecretBytes);
   std::string id = hex(id_bytes);
   SO_CHECK(meta.put_number(txn, kMetaFormat, kLedgerFormat));
   SO_CHECK(meta.put_text(txn, kMetaId, id));

@@ -9,7 +9,6 @@
 
 #include "ledger/ledger_options.hpp"
 #include "ledger/lmdb/lmdb_ledger.hpp"
-#include "ledger/lookup_hash.hpp"
 #include "plugin/core/clock.hpp"
 #include "plugin/core/error.hpp"
 

@@ -1,5 +1,7 @@
 #include "plugin/core/random.hpp"
 
+#include <cstring>
+
 #include <sys/random.h>
 
 #include "plugin/core/assert.hpp"
@@ -28,9 +30,16 @@ double Random::unit() {
   return static_cast<double>(next() >> 11U) * 0x1.0p-53;
 }
 
+std::string system_random_bytes(std::size_t size) {
+  std::string bytes(size, '\0');
+  SO_ASSERT(::getrandom(bytes.data(), size, 0) == static_cast<ssize_t>(size));
+  return bytes;
+}
+
 std::uint64_t system_seed() {
+  const std::string bytes = system_random_bytes(sizeof(std::uint64_t));
   std::uint64_t seed = 0;
-  SO_ASSERT(::getrandom(&seed, sizeof seed, 0) == static_cast<ssize_t>(sizeof seed));
+  std::memcpy(&seed, bytes.data(), sizeof seed);
   return seed;
 }
 

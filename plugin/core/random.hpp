@@ -1,7 +1,9 @@
 // The only source of chance: seeded, so that a simulation replays.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "plugin/core/clock.hpp"
 
@@ -21,6 +23,8 @@ class Random {
   std::uint64_t state_;
 };
 
+// From the operating system: for ids and secrets.
+[[nodiscard]] std::string system_random_bytes(std::size_t size);
 // From the operating system, to seed a Random in production.
 [[nodiscard]] std::uint64_t system_seed();
 

@@ -90,6 +90,7 @@ class Daemon {
   const sendonce_module_api& api_;
   std::unique_ptr<Log> log_;
   ServiceManager manager_;
+  std::unique_ptr<Clock> clock_ = make_system_clock();
   sendonce_instance* instance_ = nullptr;
   std::optional<int> failed_with_{};
 };
@@ -148,7 +149,6 @@ int Daemon::run() {
 
 int Daemon::serve(int signals) {
   constexpr int kPumpMs = 250;
-  const auto clock = make_system_clock();
   MonoTime fed{};
   manager_.ready("started");
   while (!failed_with_) {
@@ -161,8 +161,8 @@ int Daemon::serve(int signals) {
     }
     const bool progress = api_.pump(instance_, 1000) == SENDONCE_OK;
     const auto patience = manager_.watchdog();
-    if (progress && patience && clock->mono() - fed >= *patience) {
-      fed = clock->mono();
+    if (progress && patience && clock_->mono() - fed >= *patience) {
+      fed = clock_->mono();
       manager_.alive();
     }
   }
@@ -171,7 +171,7 @@ int Daemon::serve(int signals) {
 
 void Daemon::reload() {
   Text error;
-  manager_.reloading();
+  manager_.reloading(clock_->mono());
   const sendonce_rc rc = api_.reload(instance_, error.get());
   if (rc == SENDONCE_OK) {
     log_->info("daemon.reloaded");

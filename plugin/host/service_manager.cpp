@@ -36,11 +36,9 @@ ServiceManager ServiceManager::from_environment() {
   return manager;
 }
 
-void ServiceManager::reloading() const {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  const std::int64_t usec = now.tv_sec * 1'000'000 + now.tv_nsec / 1000;
-  say("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(usec));
+void ServiceManager::reloading(MonoTime now) const {
+  const auto usec = std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch());
+  say("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(usec.count()));
 }
 
 void ServiceManager::say(const std::string& message) const {

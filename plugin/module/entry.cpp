@@ -10,9 +10,8 @@ struct sendonce_instance {
   std::unique_ptr<sendonce::Instance> self{};
 };
 
+namespace sendonce {
 namespace {
-
-using namespace sendonce;  // NOLINT(google-build-using-namespace): this file is the boundary
 
 void put(sendonce_text* out, std::string_view text) noexcept {
   if (out == nullptr) return;
@@ -169,7 +168,8 @@ constexpr sendonce_module_api kApi{
 };
 
 }  // namespace
+}  // namespace sendonce
 
 extern "C" const sendonce_module_api* sendonce_module_v1(uint32_t /*host_abi_minor*/) {
-  return &kApi;
+  return &sendonce::kApi;
 }

@@ -4,19 +4,12 @@
 
 namespace sendonce {
 
-Verdict Hygiene::weigh(Verdict verdict) const {
-  if (!verdict.needs_proof || proven_) return verdict;
-  verdict.name = VerdictClass::token_mismatch;
-  verdict.fault = Fault::mismatch;
-  verdict.reason += " (environment and topic not proven yet)";
-  return verdict;
-}
-
 bool Hygiene::believes(const Verdict& verdict, const Target& target) {
   if (verdict.effect == Effect::sent) proven_ = true;
   if (verdict.effect == Effect::sent || verdict.fault == Fault::device)
     count(verdict.fault == Fault::device);
   if (verdict.fault != Fault::device || verdict.effect != Effect::not_sent) return false;
+  if (verdict.ignore_device) return false;
   if (verdict.invalid_since && target.registered_at &&
       *target.registered_at > *verdict.invalid_since)
     return false;

@@ -4,6 +4,7 @@
 #include <bitset>
 #include <cstddef>
 #include <string>
+#include <utility>
 
 #include "plugin/core/verdict.hpp"
 #include "plugin/message/notification.hpp"
@@ -20,9 +21,10 @@ class Hygiene {
  public:
   explicit Hygiene(HygieneOptions options = {}) : options_(options) {}
 
-  // Downgrades what has not been proven: a bad token counts as dead only when an accepted send has
-  // shown that environment and topic are right.
-  [[nodiscard]] Verdict weigh(Verdict verdict) const;
+  // The verdict in the light of what an accepted send has proven so far.
+  [[nodiscard]] Verdict weigh(Verdict verdict) const {
+    return in_light_of(std::move(verdict), proven_);
+  }
 
   // Whether the device fault may be published; counts the verdict. False for a fault older than the
   // registration, and while the breaker is open.

@@ -77,7 +77,7 @@ LIBRARIES = (
     library("libcurl", r"curl/", "plugin/transport/", "tests/unit/transport/"),
     library("nghttp2", r"nghttp2/", "plugin/transport/h2/", "tests/support/",
             "tests/unit/transport/"),
-    library("OpenSSL", r"openssl/", "plugin/crypto/", "plugin/transport/h2/", "tests/support/",
+    library("OpenSSL", r"openssl/", "plugin/crypto/", "plugin/transport/tls", "tests/support/",
             "tests/unit/transport/", "tests/unit/crypto/"),
     library("toml11", r"toml(\.hpp$|11/)", "config/"),
     library("simdjson", r"simdjson(\.h$|/)", "plugin/message/"),

@@ -60,15 +60,14 @@ Publication event(std::uint64_t n) {
     append_hex(token, {reinterpret_cast<const char*>(&word), sizeof word});
   }
   const std::string id = std::to_string(n);
-  return {
-      .subject = "notify.bench." + std::to_string(n % 64),
-      .body =
-          R"({"event_id":"ord-)" + id + R"(-shipped","recipient":"user_)" + id +
-          R"(","channel":"push","template":"order_shipped","targets":[{"provider":"apns","token":")" +
-          token + R"(","registered_at":"2026-11-01T08:00:00Z","ref":"dev-)" + id +
-          R"("}],"notification":{"title":"On its way","body":"Your order )" + id +
-          R"( has left the warehouse and will arrive tomorrow.","data":{"order":")" + id +
-          R"("}}})"};
+  return {.subject = "notify.bench." + std::to_string(n % 64),
+          .body = R"({"event_id":"ord-)" + id + R"(-shipped","recipient":"user_)" + id +
+                  R"(","channel":"push","template":"order_shipped",)" +
+                  R"("targets":[{"provider":"apns","token":")" + token +
+                  R"(","registered_at":"2026-11-01T08:00:00Z","ref":"dev-)" + id +
+                  R"("}],"notification":{"title":"On its way","body":"Your order )" + id +
+                  R"( has left the warehouse and will arrive tomorrow.","data":{"order":")" + id +
+                  R"("}}})"};
 }
 
 // Through the broker adapter's asynchronous publishing: the one-by-one kind would take minutes.

@@ -6,7 +6,7 @@
 
 #include <curl/curl.h>
 
-#include "plugin/transport/h2/tls.hpp"
+#include "plugin/transport/tls.hpp"
 
 namespace sendonce {
 namespace {

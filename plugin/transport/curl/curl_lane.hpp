@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "plugin/core/secret.hpp"
+#include "plugin/transport/answer_limits.hpp"
 #include "plugin/transport/curl/curl_multi.hpp"
-#include "plugin/transport/h2/session.hpp"
-#include "plugin/transport/h2/tls.hpp"
+#include "plugin/transport/tls.hpp"
 #include "plugin/transport/transport.hpp"
 
 namespace sendonce {

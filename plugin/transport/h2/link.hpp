@@ -15,7 +15,7 @@
 #include "plugin/transport/curl/connect_sockets.hpp"
 #include "plugin/transport/curl/curl_multi.hpp"
 #include "plugin/transport/endpoint.hpp"
-#include "plugin/transport/h2/tls.hpp"
+#include "plugin/transport/tls.hpp"
 
 namespace sendonce {
 

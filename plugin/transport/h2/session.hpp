@@ -15,17 +15,12 @@
 #include <vector>
 
 #include "plugin/core/clock.hpp"
+#include "plugin/transport/answer_limits.hpp"
 #include "plugin/transport/h2/call.hpp"
 
 struct nghttp2_session;
 
 namespace sendonce {
-
-struct AnswerLimits {
-  std::size_t header_bytes = 16 * 1024;  // names and values, interim answers included
-  std::size_t header_count = 128;
-  std::size_t body_bytes = 64 * 1024;
-};
 
 // How far a request and its answer got: all that its effect is judged by.
 struct Progress {

@@ -162,8 +162,7 @@ int run_at(const Options& options, std::uint64_t rows, const Clock& clock) {
 }  // namespace sendonce::bench
 
 int main(int argc, char** argv) {
-  using namespace sendonce;
-  bench::Options options;
+  sendonce::bench::Options options;
   CLI::App app{"Durable claims and outcomes: the ledger beside other stores"};
   app.add_option("--dir", options.directory, "Where to put the files; a real disk");
   app.add_option("--rows", options.rows, "Rows in the store before it is measured")->delimiter(',');
@@ -174,12 +173,12 @@ int main(int argc, char** argv) {
   app.add_option("--postgres", options.postgres, "libpq connection string of a running server");
   app.add_flag("--json", options.json, "One JSON object a line");
   CLI11_PARSE(app, argc, argv);
-  const auto clock = make_system_clock();
+  const auto clock = sendonce::make_system_clock();
   std::fprintf(stderr, "file system %s, fdatasync p50 %.0f us\n",
-               bench::file_system_of(options.directory).c_str(),
-               bench::fdatasync_p50_us(options.directory));
+               sendonce::bench::file_system_of(options.directory).c_str(),
+               sendonce::bench::fdatasync_p50_us(options.directory));
   for (const std::uint64_t rows : options.rows) {
-    if (const int rc = bench::run_at(options, rows, *clock); rc != 0) return rc;
+    if (const int rc = sendonce::bench::run_at(options, rows, *clock); rc != 0) return rc;
   }
   return 0;
 }

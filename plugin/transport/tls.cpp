@@ -1,4 +1,4 @@
-#include "plugin/transport/h2/tls.hpp"
+#include "plugin/transport/tls.hpp"
 
 #include <cstddef>
 #include <cstring>
