@@ -12,6 +12,8 @@
 
 #include <toml.hpp>
 
+#include "config/utf8.hpp"
+
 namespace sendonce {
 namespace {
 
@@ -127,6 +129,13 @@ std::uint32_t too_deep(std::string_view text) {
   return 0;
 }
 
+Position position_of(std::string_view text, std::size_t offset, const std::string& file) {
+  const std::string_view before = text.substr(0, offset);
+  const auto line = 1 + std::ranges::count(before, '\n');
+  const std::size_t column = offset - (before.rfind('\n') + 1);  // npos + 1 is 0
+  return {file, static_cast<std::uint32_t>(line), static_cast<std::uint32_t>(column + 1)};
+}
+
 // ---- conversion --------------------------------------------------------------------------------
 
 TomlNode convert(const toml::value& value, const std::string& file);
@@ -189,6 +198,10 @@ const TomlNode* TomlNode::find(std::string_view key) const {
 std::expected<TomlNode, Finding> parse_toml(std::string_view text, const std::string& file) {
   if (text.size() > kTomlBytesMax)
     return std::unexpected(whole_file(file, "larger than 1 MiB", "split it into conf.d/*.toml"));
+  // toml11 3.7 reads beyond its buffer to say where a string is not UTF-8.
+  if (const std::size_t bad = find_invalid_utf8(text); bad != std::string_view::npos)
+    return std::unexpected(Finding{Severity::error, position_of(text, bad, file), "",
+                                   "this is not UTF-8", "save the file as UTF-8"});
   if (const std::uint32_t line = too_deep(text); line != 0)
     return std::unexpected(Finding{Severity::error,
                                    {file, line, 1},

@@ -94,6 +94,13 @@ TEST(Toml, NeverQuotesTheFile) {
     EXPECT_THAT(refused(text), Not(HasSubstr("hunter2"))) << text;
 }
 
+TEST(Toml, MustBeUtf8) {
+  EXPECT_EQ(refused("a = 1\nb = '\xa3\xa3'\n"),
+            "t.toml:2:6: error: this is not UTF-8; save the file as UTF-8");
+  EXPECT_THAT(refused("# \xff\n"), HasSubstr("t.toml:1:3"));
+  EXPECT_EQ(parsed("a = '\u00e9'\n").find("a")->text, "\u00e9");
+}
+
 TEST(Toml, BoundsNestingAndSize) {
   EXPECT_THAT(refused("a = " + std::string(100'000, '[')), HasSubstr("t.toml:1:1"));
   std::string dotted = "a";
