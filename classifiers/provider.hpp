@@ -17,10 +17,10 @@ namespace sendonce {
 struct Capabilities {
   ProviderKind kind = ProviderKind::http;
   Channel channel = Channel::push;
-  bool idempotency_key = false;     // suppresses a repeat: allows `resend-with-key`
-  bool lookup = false;              // can be asked what became of a key: allows `lookup`
-  bool acts_on_whole = true;        // a request cut before its end was not acted on
-  bool one_stream_first = false;    // a single stream until the first answer on a connection
+  bool idempotency_key = false;   // suppresses a repeat: allows `resend-with-key`
+  bool lookup = false;            // can be asked what became of a key: allows `lookup`
+  bool acts_on_whole = true;      // a request cut before its end was not acted on
+  bool one_stream_first = false;  // a single stream until the first answer on a connection
   std::size_t collapse_bytes_max = 0;
 };
 
@@ -30,7 +30,7 @@ struct Attempt {
   const Target& target;
   const Key& key;
   const NidDigest& nid;
-  std::string_view collapse;        // envelope, else class, else from the nid (design.md 8.4)
+  std::string_view collapse;  // envelope, else class, else from the nid (design.md 8.4)
   WallTime deadline;
 };
 
@@ -48,8 +48,8 @@ class Provider {
   // payload error: effect not_sent, no claim is taken.
   [[nodiscard]] virtual Result<HttpRequest> prepare(const Attempt& attempt, WallTime now) = 0;
 
-  // Total: any answer, any bytes, gives a verdict. `environment_proven`: an accepted send has proven
-  // topic and environment of this credential.
+  // Total: any answer, any bytes, gives a verdict. What it cannot know (has this credential ever
+  // been accepted?) it marks for in_light_of().
   [[nodiscard]] virtual Verdict classify(const Target& target, const CallResult& result,
                                          WallTime now) const = 0;
 

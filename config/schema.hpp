@@ -49,7 +49,7 @@ enum class Durability : std::uint8_t { commit, process };
 struct LedgerConfig {
   std::uint64_t map_size = 8ULL << 30U;
   Durability durability = Durability::commit;
-  Duration linger = std::chrono::milliseconds(3);   // upper bound of the adaptive linger
+  Duration linger = std::chrono::milliseconds(3);  // upper bound of the adaptive linger
 };
 
 enum class ApnsEnvironment : std::uint8_t { production, sandbox };
@@ -58,30 +58,30 @@ struct ProviderConfig {
   std::string name{};
   Position at{};
   ProviderKind kind = ProviderKind::apns;
-  std::string endpoint{};                  // https://host[:port]; default by kind
+  std::string endpoint{};  // https://host[:port]; default by kind
   // apns
   std::string topic{};
   ApnsEnvironment environment = ApnsEnvironment::production;
   std::string team{};
   std::string key_id{};
-  std::optional<SecretRef> key{};          // .p8
+  std::optional<SecretRef> key{};  // .p8
   Duration refresh = std::chrono::minutes(45);
   // fcm
-  std::string project{};                   // default: the service account's
+  std::string project{};  // default: the service account's
   std::optional<SecretRef> service_account{};
-  std::string token_endpoint{};            // default: the service account's token_uri
+  std::string token_endpoint{};  // default: the service account's token_uri
   // all
   Duration connect = std::chrono::seconds(3);
   Duration total = std::chrono::seconds(10);
   std::uint32_t connections = 1;
-  std::uint32_t streams = 1000;            // per connection; the peer's limit counts too
-  double rate_per_second = 0;              // 0: none
+  std::uint32_t streams = 1000;  // per connection; the peer's limit counts too
+  double rate_per_second = 0;    // 0: none
   std::uint32_t breaker_open_after = 20;
   Duration breaker_probe = std::chrono::seconds(5);
-  std::string proxy{};                     // http://host:port
+  std::string proxy{};                           // http://host:port
   std::optional<SecretRef> proxy_credentials{};  // user:password
-  std::string ca{};                        // PEM file; empty: the system's
-  bool insecure = false;                   // plain http, loopback only
+  std::string ca{};                              // PEM file; empty: the system's
+  bool insecure = false;                         // plain http, loopback only
 };
 
 enum class AmbiguityPolicy : std::uint8_t { resend, resend_with_key, lookup, give_up };
@@ -100,20 +100,20 @@ struct ClassConfig {
   std::string name{};
   Position at{};
   std::string stream = "NOTIFY";
-  std::string subject{};                   // filter, e.g. notify.otp.>
-  std::string key_scope{};                 // default: name
+  std::string subject{};    // filter, e.g. notify.otp.>
+  std::string key_scope{};  // default: name
   std::vector<std::string> key{"event_id", "recipient", "channel", "template"};
   std::vector<std::string> key_previous{};
   Priority priority = Priority::normal;
-  Duration expires{};                      // mandatory
+  Duration expires{};  // mandatory
   Duration claim = std::chrono::seconds(45);
-  Duration retention{};                    // mandatory
-  Duration replay{};                       // longest replay after an incident
+  Duration retention{};  // mandatory
+  Duration replay{};     // longest replay after an incident
   Duration ack_wait = std::chrono::seconds(60);
   std::uint32_t in_flight = 4096;
   std::uint32_t max_ack_pending = 100'000;
   RetryConfig retry{};
-  AmbiguityPolicy ambiguous_default{};     // mandatory
+  AmbiguityPolicy ambiguous_default{};  // mandatory
   std::map<Channel, AmbiguityPolicy> ambiguous{};
   std::map<Channel, std::vector<std::string>> route{};
   std::string collapse{};

@@ -52,6 +52,9 @@ struct ClaimRequest {
   std::string ref{};
   std::optional<DeviceClaim> device{};
   std::string event_id{};  // for the outcome event of a suppressed target; not stored in the row
+  // Not empty: no attempt can ever be made (the payload is at fault, and this says why). The claim
+  // ends the row: failed with its dead letter due, or unknown when an earlier attempt may have sent.
+  std::string refused{};
 };
 
 // The engine's decision about an attempt (or about a claim that it will not follow up).
@@ -61,19 +64,19 @@ struct Settlement {
   Fence fence{};
   State state = State::waiting;  // waiting or an ending; never claimed
   Verdict verdict{};
-  WallTime next_at{};            // with waiting
+  WallTime next_at{};  // with waiting
   bool counted = false;
-  bool attempted = true;         // false: the claim was given back, or ended without a call
-  bool dead_letter = false;      // with failed: the payload's copy is owed
+  bool attempted = true;     // false: the claim was given back, or ended without a call
+  bool dead_letter = false;  // with failed: the payload's copy is owed
   Duration retention{};
-  bool exceptional_only = false; // events = "exceptions": an accepted outcome makes no event
+  bool exceptional_only = false;  // events = "exceptions": an accepted outcome makes no event
   std::string event_id{};
-  RequestHash request{};         // kept when the row has none yet
+  RequestHash request{};  // kept when the row has none yet
   // With a device fault that passed the hygiene rules (pipeline/hygiene.hpp).
   struct DeviceChange {
     DeviceHash hash{};
-    std::string kind{};          // provider kind, for the subject
-    std::string change{};        // invalid | mismatch
+    std::string kind{};    // provider kind, for the subject
+    std::string change{};  // invalid | mismatch
     std::optional<WallTime> registered_at{};
   };
   std::optional<DeviceChange> device{};
@@ -86,11 +89,11 @@ struct DeadLetterDone {
 };
 
 struct OutboxRead {
-  OutboxSeq after{};         // entries with a greater sequence
+  OutboxSeq after{};  // entries with a greater sequence
   std::size_t max_entries = 64;
 };
 
-struct OutboxRemove {        // confirmed by the outcome stream
+struct OutboxRemove {  // confirmed by the outcome stream
   std::vector<OutboxSeq> entries{};
 };
 
@@ -105,8 +108,8 @@ struct Find {
   Key key{};
 };
 
-using LedgerRequest = std::variant<ClaimRequest, Settlement, DeadLetterDone, OutboxRead,
-                                   OutboxRemove, Sweep, Find>;
+using LedgerRequest =
+    std::variant<ClaimRequest, Settlement, DeadLetterDone, OutboxRead, OutboxRemove, Sweep, Find>;
 
 struct TicketedRequest {
   Ticket ticket{};
@@ -133,17 +136,18 @@ struct Done {
   State state = State::accepted;
   Effect effect = Effect::not_sent;
   std::uint32_t revision = 0;
-  bool suppressed_now = false;        // this very claim ended the row (dead device, expired)
+  bool suppressed_now = false;  // this very claim ended the row (dead device, expired)
 };
-struct Conflict {};                   // same key, other content (law 10)
+struct Conflict {};  // same key, other content (law 10)
 struct DeadLetterDue {
   std::string reason{};
 };
-using ClaimReply = std::variant<Claimed, Busy, Waiting, Done, Conflict, DeadLetterDue>;
+struct Stopped {};                    // no new claims: the map or the disk runs full; ask again later
+using ClaimReply = std::variant<Claimed, Busy, Waiting, Done, Conflict, DeadLetterDue, Stopped>;
 
 struct Settled {
-  bool fenced = false;                // an older fence: its knowledge was kept, nothing else
-  State state = State::waiting;       // as the row now stands
+  bool fenced = false;           // an older fence: its knowledge was kept, nothing else
+  State state = State::waiting;  // as the row now stands
   Effect effect = Effect::not_sent;
   WallTime next_at{};
   bool dead_letter_due = false;
@@ -153,7 +157,7 @@ struct OutboxEntry {
   OutboxSeq seq{};
   WallTime created{};
   std::string subject{};
-  std::string body{};                 // a CloudEvents batch
+  std::string body{};  // a CloudEvents batch
 };
 struct OutboxPage {
   std::vector<OutboxEntry> entries{};
@@ -163,10 +167,10 @@ struct Swept {
   std::size_t ended = 0;
   std::size_t expired = 0;
   std::size_t lost_dead_letters = 0;
-  std::optional<WallTime> next_due{}; // when the next row is due, as far as known
+  std::optional<WallTime> next_due{};  // when the next row is due, as far as known
 };
 
-struct Removed {};                    // of OutboxRemove and DeadLetterDone
+struct Removed {};  // of OutboxRemove and DeadLetterDone
 struct Found {
   std::optional<Row> row{};
 };
@@ -182,13 +186,13 @@ struct TicketedReply {
 
 struct LedgerStats {
   std::uint64_t rows = 0;
-  std::uint64_t open_rows = 0;        // not ended
+  std::uint64_t open_rows = 0;  // not ended
   std::uint64_t outbox_entries = 0;
   std::optional<WallTime> outbox_oldest{};
   OutboxSeq outbox_last{};
   std::uint64_t used_bytes = 0;
   std::uint64_t map_bytes = 0;
-  bool claims_stopped = false;        // 85 % of the map, or the disk runs low
+  bool claims_stopped = false;  // 85 % of the map, or the disk runs low
 };
 
 class Ledger {
@@ -204,7 +208,7 @@ class Ledger {
 
   [[nodiscard]] virtual const LedgerStats& stats() const = 0;  // as of the last commit
   [[nodiscard]] virtual Incarnation incarnation() const = 0;
-  [[nodiscard]] virtual const std::string& id() const = 0;     // random, made by create
+  [[nodiscard]] virtual const std::string& id() const = 0;  // random, made by create
 };
 
 }  // namespace sendonce

@@ -20,7 +20,9 @@ enum class State : std::uint8_t {
   unknown = 5,
   suppressed = 6,
 };
-[[nodiscard]] constexpr bool has_ended(State s) { return s >= State::accepted; }
+[[nodiscard]] constexpr bool has_ended(State s) {
+  return s >= State::accepted;
+}
 [[nodiscard]] std::string_view name(State state);
 
 // Whether the message's copy for the dead-letter stream is still owed.
@@ -47,23 +49,23 @@ struct Row {
   Effect effect = Effect::not_sent;
   Fault fault = Fault::none;
   DeadLetter dead_letter = DeadLetter::none;
-  std::uint16_t attempts = 0;   // counted ones
-  std::uint32_t revision = 0;   // grows with every event about the row
-  Fence fence{};                // of the latest claim
-  Incarnation incarnation{};    // that claimed last
-  Ticket ticket{};              // of the latest claim, within its incarnation
-  WallTime created{};           // stored time of the first message
-  WallTime lease_end{};         // while claimed
-  WallTime next_at{};           // while waiting
+  std::uint16_t attempts = 0;  // counted ones
+  std::uint32_t revision = 0;  // grows with every event about the row
+  Fence fence{};               // of the latest claim
+  Incarnation incarnation{};   // that claimed last
+  Ticket ticket{};             // of the latest claim, within its incarnation
+  WallTime created{};          // stored time of the first message
+  WallTime lease_end{};        // while claimed
+  WallTime next_at{};          // while waiting
   WallTime deadline{};
-  WallTime ended{};             // once ended
-  WallTime keep_until{};        // once ended
+  WallTime ended{};       // once ended
+  WallTime keep_until{};  // once ended
   Fingerprint fingerprint{};
-  RequestHash request{};        // of the first attempt; all zero when the policy needs none
+  RequestHash request{};  // of the first attempt; all zero when the policy needs none
   std::string message_class{};
   std::string provider{};
   std::string ref{};
-  std::string reason{};         // short and safe to print
+  std::string reason{};             // short and safe to print
   std::vector<Receipt> receipts{};  // the latest kReceiptsKept
   friend bool operator==(const Row&, const Row&) = default;
 };

@@ -4,6 +4,8 @@ target_compile_options(sendonce_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wundef -Wcast-qual -Wformat=2
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor$<SEMICOLON>-Wold-style-cast$<SEMICOLON>-Woverloaded-virtual$<SEMICOLON>-Wextra-semi$<SEMICOLON>-Wswitch-enum>
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
+  # gcc 12 sees overlap in "literal" + std::string (its bug 105651).
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   $<$<BOOL:${SENDONCE_WERROR}>:-Werror>
   -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
 if(SENDONCE_HARDEN)
@@ -46,6 +48,26 @@ function(sendonce_program)
   target_link_libraries(${A_NAME} PRIVATE ${A_DEPS} sendonce_flags)
 endfunction()
 
+# Sanitizers report what is ours: suppressions, where there are any, name third-party code only.
+function(sendonce_sanitizer_environment test)
+  if(NOT SENDONCE_SANITIZE)
+    return()
+  endif()
+  set(support ${PROJECT_SOURCE_DIR}/tests/support)
+  set(asan "detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1")
+  set(lsan "print_suppressions=0")
+  set(tsan "second_deadlock_stack=1")
+  if(EXISTS ${support}/lsan.supp)
+    string(APPEND lsan ":suppressions=${support}/lsan.supp")
+  endif()
+  if(EXISTS ${support}/tsan.supp)
+    string(APPEND tsan ":suppressions=${support}/tsan.supp")
+  endif()
+  set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT_MODIFICATION
+    "ASAN_OPTIONS=set:${asan}" "LSAN_OPTIONS=set:${lsan}" "TSAN_OPTIONS=set:${tsan}"
+    "UBSAN_OPTIONS=set:print_stacktrace=1")
+endfunction()
+
 # sendonce_test(NAME core SOURCES ... DEPS ... [LABELS ...] [TIMEOUT s]): a GoogleTest program
 # test_core, run as one ctest test.
 function(sendonce_test)
@@ -60,4 +82,5 @@ function(sendonce_test)
     set(A_TIMEOUT 120)
   endif()
   set_tests_properties(${A_NAME} PROPERTIES TIMEOUT ${A_TIMEOUT} LABELS "${A_LABELS}")
+  sendonce_sanitizer_environment(${A_NAME})
 endfunction()

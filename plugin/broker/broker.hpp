@@ -23,14 +23,14 @@ struct Message {
   std::uint32_t incarnation = 0;  // of stream and consumer; changes when either is re-created
   std::uint32_t delivered = 1;    // proves nothing, for metrics only
   std::string subject{};
-  std::string reply{};            // where acks go
+  std::string reply{};  // where acks go
   MessageHeaders headers{};
   std::string body{};
 };
 
 struct Publication {
   std::string subject{};
-  std::string message_id{};       // Nats-Msg-Id
+  std::string message_id{};  // Nats-Msg-Id
   MessageHeaders headers{};
   std::string body{};
 };
@@ -42,7 +42,7 @@ struct Confirmation {
   Result<void> result{};
 };
 
-struct LaneState {                // of one class's consumer
+struct LaneState {  // of one class's consumer
   bool ready = false;
   std::string reason{};           // why not; safe to print, names the remedy
   bool fatal = false;             // stays so until an operator acts; exit 78 at start
@@ -73,7 +73,7 @@ class Broker {
 
   [[nodiscard]] virtual LaneState lane(ClassIndex message_class) const = 0;
   [[nodiscard]] virtual bool connected() const = 0;
-  virtual void flush() = 0;       // bounded; before a stop
+  virtual void flush() = 0;  // bounded; before a stop
 };
 
 }  // namespace sendonce

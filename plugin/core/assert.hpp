@@ -7,6 +7,6 @@ namespace sendonce {
 
 }  // namespace sendonce
 
-#define SO_ASSERT(condition)                                                  \
-  (static_cast<bool>(condition) ? static_cast<void>(0)                        \
+#define SO_ASSERT(condition)                           \
+  (static_cast<bool>(condition) ? static_cast<void>(0) \
                                 : ::sendonce::assertion_failed(#condition, __FILE__, __LINE__))

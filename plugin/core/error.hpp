@@ -1,5 +1,5 @@
-// Expected failures are values: Result<T> holds a T or an Error. What a delivery came to is never an
-// Error, it is a Verdict (verdict.hpp).
+// Expected failures are values: Result<T> holds a T or an Error. What a delivery came to is never
+// an Error, it is a Verdict (verdict.hpp).
 #pragma once
 
 #include <cstdint>
@@ -41,14 +41,14 @@ using Result = std::expected<T, Error>;
 // Propagate an error: `SO_TRY(auto txn, env.begin());`
 #define SO_CONCAT_INNER(a, b) a##b
 #define SO_CONCAT(a, b) SO_CONCAT_INNER(a, b)
-#define SO_TRY_IMPL(tmp, decl, expr)                                \
-  auto tmp = (expr);                                                \
-  if (!tmp) return ::std::unexpected(::std::move(tmp).error());     \
+#define SO_TRY_IMPL(tmp, decl, expr)                            \
+  auto tmp = (expr);                                            \
+  if (!tmp) return ::std::unexpected(::std::move(tmp).error()); \
   decl = ::std::move(tmp).value()
 #define SO_TRY(decl, expr) SO_TRY_IMPL(SO_CONCAT(so_try_, __LINE__), decl, expr)
-#define SO_CHECK(expr)                                                                   \
-  do {                                                                                   \
-    if (auto so_result = (expr); !so_result)                                             \
-      return ::std::unexpected(::std::move(so_result).error());                          \
+#define SO_CHECK(expr)                                          \
+  do {                                                          \
+    if (auto so_result = (expr); !so_result)                    \
+      return ::std::unexpected(::std::move(so_result).error()); \
   } while (false)
 // NOLINTEND(bugprone-macro-parentheses)

@@ -5,8 +5,8 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -35,8 +35,8 @@ struct Bytes {
   }
 };
 
-using Fence = Strong<struct FenceTag, std::uint64_t>;        // grows with every claim in a ledger
-using Ticket = Strong<struct TicketTag, std::uint64_t>;      // one request to a port, answered once
+using Fence = Strong<struct FenceTag, std::uint64_t>;    // grows with every claim in a ledger
+using Ticket = Strong<struct TicketTag, std::uint64_t>;  // one request to a port, answered once
 using StreamSeq = Strong<struct StreamSeqTag, std::uint64_t>;
 using Incarnation = Strong<struct IncarnationTag, std::uint32_t>;  // one life of the owning process
 using OutboxSeq = Strong<struct OutboxSeqTag, std::uint64_t>;
@@ -44,14 +44,15 @@ using OutboxSeq = Strong<struct OutboxSeqTag, std::uint64_t>;
 // Positions in the tables of the running configuration; never stored.
 using ClassIndex = Strong<struct ClassIndexTag, std::uint16_t>;
 using ProviderIndex = Strong<struct ProviderIndexTag, std::uint16_t>;
-using ScopeIndex = Strong<struct ScopeIndexTag, std::uint16_t>;  // a key scope's table in the ledger
+using ScopeIndex =
+    Strong<struct ScopeIndexTag, std::uint16_t>;  // a key scope's table in the ledger
 
-using Key = Bytes<struct KeyTag, 32>;                    // of a delivery; SHA-256 (message/key.hpp)
-using NidDigest = Bytes<struct NidDigestTag, 32>;        // of a notification, before it becomes a UUID
-using Nid = Bytes<struct NidTag, 16>;                    // UUID version 8 made from a NidDigest
-using Fingerprint = Bytes<struct FingerprintTag, 16>;    // of the content, law 10
-using DeviceHash = Bytes<struct DeviceHashTag, 16>;      // of kind + app + destination
-using RequestHash = Bytes<struct RequestHashTag, 16>;    // of a request without its credentials
+using Key = Bytes<struct KeyTag, 32>;              // of a delivery; SHA-256 (message/key.hpp)
+using NidDigest = Bytes<struct NidDigestTag, 32>;  // of a notification, before it becomes a UUID
+using Nid = Bytes<struct NidTag, 16>;              // UUID version 8 made from a NidDigest
+using Fingerprint = Bytes<struct FingerprintTag, 16>;  // of the content, law 10
+using DeviceHash = Bytes<struct DeviceHashTag, 16>;    // of kind + app + destination
+using RequestHash = Bytes<struct RequestHashTag, 16>;  // of a request without its credentials
 
 // Keyed 8-byte hashes by which an operator can find rows again; 0 = absent.
 using LookupHash = Strong<struct LookupHashTag, std::uint64_t>;

@@ -2,10 +2,10 @@
 #include "plugin/core/log.hpp"
 
 #define SPDLOG_FMT_EXTERNAL
+#include <array>
+
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
-
-#include <array>
 
 #include "plugin/core/assert.hpp"
 #include "plugin/core/text.hpp"
@@ -15,10 +15,14 @@ namespace {
 
 spdlog::level::level_enum to_spdlog(Level level) {
   switch (level) {
-    case Level::debug: return spdlog::level::debug;
-    case Level::info: return spdlog::level::info;
-    case Level::warn: return spdlog::level::warn;
-    case Level::error: return spdlog::level::err;
+    case Level::debug:
+      return spdlog::level::debug;
+    case Level::info:
+      return spdlog::level::info;
+    case Level::warn:
+      return spdlog::level::warn;
+    case Level::error:
+      return spdlog::level::err;
   }
   SO_ASSERT(false);
 }

@@ -11,11 +11,11 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
 
-  std::uint64_t next();                       // splitmix64
-  std::uint64_t below(std::uint64_t n);       // in [0, n); n > 0
-  Duration jitter(Duration max);              // in [0, max]
+  std::uint64_t next();                  // splitmix64
+  std::uint64_t below(std::uint64_t n);  // in [0, n); n > 0
+  Duration jitter(Duration max);         // in [0, max]
   bool chance(double probability) { return unit() < probability; }
-  double unit();                              // in [0, 1)
+  double unit();  // in [0, 1)
 
  private:
   std::uint64_t state_;

@@ -5,6 +5,10 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "plugin/core/assert.hpp"
 
 namespace sendonce {
 namespace {
@@ -51,6 +55,56 @@ std::optional<std::chrono::minutes> utc_offset(std::string_view text, std::size_
   return std::chrono::minutes(text[at] == '-' ? -total : total);
 }
 
+bool needs_escape(std::uint8_t c) {
+  return c < 0x20 || c == '"' || c == '\\';
+}
+
+// Whether one of eight bytes needs an escape; the high bit of a byte that does gets set. A byte
+// above one that does may be reported wrongly, which costs a second look and nothing else.
+bool any_needs_escape(std::uint64_t eight) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101U;
+  const auto below = [](std::uint64_t word, std::uint64_t limit) {
+    return (word - kOnes * limit) & ~word;
+  };
+  const std::uint64_t marks =
+      below(eight, 0x20) | below(eight ^ (kOnes * '"'), 1) | below(eight ^ (kOnes * '\\'), 1);
+  return (marks & (kOnes * 0x80)) != 0;
+}
+
+// How many bytes from `at` on stand for themselves in a JSON string.
+std::size_t clean_run(std::string_view text, std::size_t at) {
+  std::size_t end = at;
+  for (std::uint64_t eight = 0; end + sizeof eight <= text.size(); end += sizeof eight) {
+    std::memcpy(&eight, text.data() + end, sizeof eight);
+    if (any_needs_escape(eight)) break;
+  }
+  while (end < text.size() && !needs_escape(static_cast<std::uint8_t>(text[end]))) ++end;
+  return end - at;
+}
+
+void append_escape(std::string& out, char c) {
+  switch (c) {
+    case '"':
+      out.append("\\\"");
+      break;
+    case '\\':
+      out.append("\\\\");
+      break;
+    case '\n':
+      out.append("\\n");
+      break;
+    case '\r':
+      out.append("\\r");
+      break;
+    case '\t':
+      out.append("\\t");
+      break;
+    default:
+      out.append("\\u00");
+      append_hex(out, {&c, 1});
+  }
+}
+
 }  // namespace
 
 void append_hex(std::string& out, std::string_view bytes) {
@@ -86,7 +140,8 @@ void append_base64url(std::string& out, std::string_view bytes) {
     const std::uint32_t group =
         byte_at(bytes, i) << 16U | byte_at(bytes, i + 1) << 8U | byte_at(bytes, i + 2);
     const std::size_t digits = std::min<std::size_t>(bytes.size() - i, 3) + 1;
-    for (std::size_t d = 0; d < digits; ++d) out.push_back(kBase64Url[(group >> (18U - 6U * d)) & 63U]);
+    for (std::size_t d = 0; d < digits; ++d)
+      out.push_back(kBase64Url[(group >> (18U - 6U * d)) & 63U]);
   }
 }
 
@@ -128,26 +183,24 @@ std::string uuid_text(std::span<const std::uint8_t, 16> bytes) {
 }
 
 void append_json_string(std::string& out, std::string_view text) {
-  out.push_back('"');
-  std::size_t clean = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<std::uint8_t>(text[i]);
-    if (c >= 0x20 && c != '"' && c != '\\') continue;
-    out.append(text.substr(clean, i - clean));
-    clean = i + 1;
-    switch (c) {
-      case '"': out.append("\\\""); break;
-      case '\\': out.append("\\\\"); break;
-      case '\n': out.append("\\n"); break;
-      case '\r': out.append("\\r"); break;
-      case '\t': out.append("\\t"); break;
-      default:
-        out.append("\\u00");
-        out.push_back(kHexDigits[c >> 4U]);
-        out.push_back(kHexDigits[c & 15U]);
-    }
+  const std::size_t clean = clean_run(text, 0);
+  const std::size_t before = out.size();
+  const std::size_t after = before + clean + 2;
+  // libstdc++ 12 hands the callback its new capacity instead of the size: not looked at.
+  out.resize_and_overwrite(after, [&](char* data, std::size_t /*size*/) {
+    data[before] = '"';
+    std::memcpy(data + before + 1, text.data(), clean);
+    data[after - 1] = '"';
+    return after;
+  });
+  if (clean == text.size()) return;
+  out.pop_back();
+  for (std::size_t at = clean; at < text.size();) {
+    append_escape(out, text[at++]);
+    const std::size_t run = clean_run(text, at);
+    out.append(text.substr(at, run));
+    at += run;
   }
-  out.append(text.substr(clean));
   out.push_back('"');
 }
 
@@ -155,6 +208,22 @@ void append_number(std::string& out, std::int64_t value) {
   std::array<char, 24> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value);
   out.append(digits.data(), end.ptr);
+}
+
+std::string duration_text(Duration value) {
+  SO_ASSERT(value >= Duration::zero());
+  constexpr std::array<std::pair<std::int64_t, std::string_view>, 7> kUnits{
+      {{86'400'000'000'000, "d"},
+       {3'600'000'000'000, "h"},
+       {60'000'000'000, "m"},
+       {1'000'000'000, "s"},
+       {1'000'000, "ms"},
+       {1'000, "us"},
+       {1, "ns"}}};
+  for (const auto& [unit, name] : kUnits)
+    if (value.count() != 0 && value.count() % unit == 0)
+      return std::to_string(value.count() / unit) + std::string(name);
+  return "0s";
 }
 
 std::string rfc3339(WallTime t) {
@@ -182,8 +251,8 @@ std::optional<WallTime> parse_rfc3339(std::string_view text) {
   if (year < 1970 || month < 0 || day < 0 || hour < 0 || minute < 0 || second < 0)
     return std::nullopt;
   if (year > 2200 || hour > 23 || minute > 59 || second > 60) return std::nullopt;
-  if (text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != 't') ||
-      text[13] != ':' || text[16] != ':')
+  if (text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != 't') || text[13] != ':' ||
+      text[16] != ':')
     return std::nullopt;
   const std::chrono::year_month_day date{std::chrono::year(year),
                                          std::chrono::month(static_cast<unsigned>(month)),

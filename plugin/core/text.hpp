@@ -16,7 +16,9 @@ void append_hex(std::string& out, std::string_view bytes);
 [[nodiscard]] std::string hex(std::string_view bytes);
 // Lower or upper case; empty when `text` is not an even run of hex digits.
 [[nodiscard]] std::optional<std::string> unhex(std::string_view text);
-[[nodiscard]] inline std::string short_key(const Key& key) { return hex(key.view().substr(0, 4)); }
+[[nodiscard]] inline std::string short_key(const Key& key) {
+  return hex(key.view().substr(0, 4));
+}
 
 void append_base64url(std::string& out, std::string_view bytes);  // without padding, RFC 4648 5
 [[nodiscard]] std::string base64url(std::string_view bytes);
@@ -28,6 +30,9 @@ void append_base64url(std::string& out, std::string_view bytes);  // without pad
 // A JSON string with its quotes. Bytes that are not UTF-8 must have been refused before.
 void append_json_string(std::string& out, std::string_view text);
 void append_number(std::string& out, std::int64_t value);
+
+// In the largest unit that is exact: "90m", "25s", "400ms", "0s". Never negative.
+[[nodiscard]] std::string duration_text(Duration value);
 
 // RFC 3339 in UTC with milliseconds: 2026-11-01T08:00:00.000Z
 [[nodiscard]] std::string rfc3339(WallTime t);

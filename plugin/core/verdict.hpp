@@ -47,15 +47,25 @@ struct Verdict {
   Effect effect = Effect::maybe_sent;  // the safe default is "it may be out there"
   Fault fault = Fault::provider;
   FaultScope scope = FaultScope::delivery;
-  std::string part{};         // with scope `part`: "apns" in FCM's THIRD_PARTY_AUTH_ERROR
-  std::string reason{};       // short, safe to print: the provider's code or our own word
-  std::string message_id{};   // the provider's receipt
-  Duration retry_after{0};    // 0: the provider named none
+  std::string part{};        // with scope `part`: "apns" in FCM's THIRD_PARTY_AUTH_ERROR
+  std::string reason{};      // short, safe to print: the provider's code or our own word
+  std::string message_id{};  // the provider's receipt
+  Duration retry_after{0};   // 0: the provider named none
   std::optional<WallTime> invalid_since{};  // provider's time of a dead device
-  bool receipt_missing = false;    // a 2xx without the receipt: law 6, resend acts as give-up
-  bool refresh_credential = false; // the credential is stale: get a new one once
-  bool reconnect = false;          // retire the connection before the next attempt
+  bool receipt_missing = false;     // a 2xx without the receipt: law 6, resend acts as give-up
+  bool refresh_credential = false;  // the credential is stale: get a new one once
+  bool needs_proof = false;         // a device fault only if topic and environment have been proven
+  bool passing_if_proven = false;   // our fault, unless the same URL has worked before
+  bool reconnect = false;           // retire the connection before the next attempt
+  bool ignore_device = false;       // the delivery failed, but what is known of the device stays
 };
+
+// What needs_proof and passing_if_proven come to; only the engine knows.
+// `proven`: a send with this credential, topic, environment and URL has been accepted before.
+// Without it "bad token" may as well mean "wrong environment", so the token is kept:
+// token_mismatch. With it an HTML 404 is the provider's own trouble and not our configuration:
+// retryable.
+[[nodiscard]] Verdict in_light_of(Verdict verdict, bool proven);
 
 [[nodiscard]] std::string_view name(Effect effect);
 [[nodiscard]] std::string_view name(Fault fault);

@@ -24,13 +24,13 @@ enum class ProviderKind : std::uint8_t { apns, fcm, webpush, sms, email, http };
 [[nodiscard]] std::optional<ProviderKind> provider_kind_from(std::string_view text);
 
 struct Target {
-  std::string provider{};                // as named by the envelope; empty when it gave `kind`
+  std::string provider{};  // as named by the envelope; empty when it gave `kind`
   std::optional<ProviderKind> kind{};
-  Destination destination{};             // as given: token, endpoint, phone, address or URL
-  Destination p256dh{};                  // Web Push subscription keys
+  Destination destination{};  // as given: token, endpoint, phone, address or URL
+  Destination p256dh{};       // Web Push subscription keys
   Destination auth{};
   std::optional<WallTime> registered_at{};
-  std::string ref{};                     // opaque, comes back in every event about the target
+  std::string ref{};  // opaque, comes back in every event about the target
 };
 
 // A member of `notification.data`: its name and its value as minified JSON text.
@@ -50,11 +50,11 @@ struct Notification {
   std::string template_id{};
   std::string campaign_id{};
   std::string idempotency_key{};
-  std::string collapse{};                // as given; empty: the class or the nid decides
+  std::string collapse{};  // as given; empty: the class or the nid decides
   Content content{};
   std::vector<std::pair<ProviderKind, std::string>> overrides{};  // minified JSON objects
   std::optional<WallTime> expires_at{};
-  std::vector<Target> targets{};         // de-duplicated by destination, in order
+  std::vector<Target> targets{};  // de-duplicated by destination, in order
   // SHA-256 inputs in canonical form (members sorted, numbers as written); see message/key.hpp.
   std::string canonical_content{};
 };

@@ -37,16 +37,26 @@ void Headers::clear() noexcept {
 
 std::string_view name(Cause cause) {
   switch (cause) {
-    case Cause::connect: return "connect";
-    case Cause::tls: return "tls";
-    case Cause::client_auth: return "client_auth";
-    case Cause::refused: return "refused";
-    case Cause::reset: return "reset";
-    case Cause::connection_lost: return "connection_lost";
-    case Cause::timed_out: return "timed_out";
-    case Cause::cancelled: return "cancelled";
-    case Cause::oversized: return "oversized";
-    case Cause::not_started: return "not_started";
+    case Cause::connect:
+      return "connect";
+    case Cause::tls:
+      return "tls";
+    case Cause::client_auth:
+      return "client_auth";
+    case Cause::refused:
+      return "refused";
+    case Cause::reset:
+      return "reset";
+    case Cause::connection_lost:
+      return "connection_lost";
+    case Cause::timed_out:
+      return "timed_out";
+    case Cause::cancelled:
+      return "cancelled";
+    case Cause::oversized:
+      return "oversized";
+    case Cause::not_started:
+      return "not_started";
   }
   SO_ASSERT(false);
 }

@@ -2,8 +2,8 @@
 //
 // submit() hands a request over; every accepted ticket completes exactly once through poll(). A
 // completion either holds an answer or says why there is none, with an effect that is proven:
-// `not_sent` only when no byte of the request was ever passed to a write call, or the peer refused it
-// by protocol (RFC 9113 8.7, 6.8), or a whole-body provider was cut short.
+// `not_sent` only when no byte of the request was ever passed to a write call, or the peer refused
+// it by protocol (RFC 9113 8.7, 6.8), or a whole-body provider was cut short.
 #pragma once
 
 #include <cstdint>
@@ -49,43 +49,44 @@ class Headers {
 // Never printed: path, headers and body hold destinations and credentials.
 struct HttpRequest {
   std::string method = "POST";
-  std::string url{};         // only for credential exchange; empty: the provider's own endpoint
-  std::string path{};        // with query, when url is empty
-  Headers headers{};         // without pseudo headers and content-length
+  std::string url{};   // only for credential exchange; empty: the provider's own endpoint
+  std::string path{};  // with query, when url is empty
+  Headers headers{};   // without pseudo headers and content-length
   std::string body{};
   // One more look at the clock in the last moment: no frame leaves after either of them.
   WallTime not_after_wall{WallTime::max()};
   MonoTime not_after_mono{MonoTime::max()};
-  bool only_stream = false;  // nothing else may be open on the connection (APNs before its first answer)
+  bool only_stream =
+      false;  // nothing else may be open on the connection (APNs before its first answer)
 };
 
 struct HttpAnswer {
   int status = 0;
   Headers headers{};
-  std::string body{};        // bounded, see TransportLimits
+  std::string body{};  // bounded, see TransportLimits
 };
 
 enum class Cause : std::uint8_t {
-  connect,          // no connection: name, refused, proxy, timeout
-  tls,              // certificate, protocol or ALPN: configuration
-  client_auth,      // our client certificate was refused
-  refused,          // REFUSED_STREAM, or above the last stream of a GOAWAY
-  reset,            // RST_STREAM with another code
+  connect,      // no connection: name, refused, proxy, timeout
+  tls,          // certificate, protocol or ALPN: configuration
+  client_auth,  // our client certificate was refused
+  refused,      // REFUSED_STREAM, or above the last stream of a GOAWAY
+  reset,        // RST_STREAM with another code
   connection_lost,
   timed_out,
   cancelled,
-  oversized,        // the answer went over a limit
-  not_started,      // too late, or the transport is closing
+  oversized,    // the answer went over a limit
+  not_started,  // too late, or the transport is closing
 };
 [[nodiscard]] std::string_view name(Cause cause);
 
 struct CallFailure {
   Effect effect = Effect::maybe_sent;  // never `sent`
   Cause cause = Cause::connection_lost;
-  bool complete = false;               // the request's last byte had been offered
-  std::optional<HttpAnswer> partial{}; // may hold the receipt (APNs: 200 + apns-id)
+  bool complete = false;                // the request's last byte had been offered
+  std::optional<HttpAnswer> partial{};  // may hold the receipt (APNs: 200 + apns-id)
   std::uint32_t h2_error = 0;
-  std::string text{};                  // safe to print
+  std::string text{};  // safe to print
 };
 
 using CallResult = std::variant<HttpAnswer, CallFailure>;
@@ -93,7 +94,7 @@ using CallResult = std::variant<HttpAnswer, CallFailure>;
 struct Completion {
   Ticket ticket{};
   CallResult result{};
-  Duration elapsed{};                  // since submit
+  Duration elapsed{};  // since submit
 };
 
 // How the pool of one provider stands.
@@ -126,7 +127,7 @@ class Transport {
   // Serves sockets for at most `wait` and appends what has completed. Returns early when wake() is
   // called.
   virtual void poll(std::vector<Completion>& done, Duration wait) = 0;
-  virtual void wake() = 0;             // any thread
+  virtual void wake() = 0;  // any thread
 };
 
 }  // namespace sendonce

@@ -15,12 +15,13 @@ namespace sendonce::test {
 // looked at once more after the deadline, so that a stalled machine does not fail a good test.
 template <class Condition>
 [[nodiscard]] bool eventually(Condition&& condition,
-                              std::chrono::milliseconds within = std::chrono::seconds(10)) {
+                              std::chrono::milliseconds within = std::chrono::seconds(10),
+                              std::chrono::milliseconds every = std::chrono::milliseconds(1)) {
   const std::unique_ptr<Clock> clock = make_system_clock();
   const MonoTime deadline = clock->mono() + within;
   while (clock->mono() < deadline) {
     if (condition()) return true;
-    ::poll(nullptr, 0, 1);
+    ::poll(nullptr, 0, static_cast<int>(every.count()));
   }
   return static_cast<bool>(condition());
 }

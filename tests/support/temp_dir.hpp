@@ -15,11 +15,12 @@
 
 namespace sendonce::test {
 
-// Below TMPDIR, else /tmp.
+// By default below TMPDIR, else /tmp.
 class TempDir {
  public:
-  TempDir() {
-    std::string name = (std::filesystem::temp_directory_path() / "sendonce-XXXXXX").string();
+  TempDir() : TempDir(std::filesystem::temp_directory_path()) {}
+  explicit TempDir(const std::filesystem::path& below) {
+    std::string name = (below / "sendonce-XXXXXX").string();
     SO_ASSERT(::mkdtemp(name.data()) != nullptr);
     path_ = name;
   }
@@ -39,6 +40,8 @@ class TempDir {
   [[nodiscard]] std::filesystem::path operator/(std::string_view name) const {
     return path_ / name;
   }
+  // Leaves the directory where it is.
+  void release() noexcept { path_.clear(); }
   // Writes a file below the directory and returns its path.
   std::filesystem::path write(std::string_view name, std::string_view content) const {
     std::filesystem::path file = path_ / name;

@@ -6,16 +6,10 @@
 #include <cstdint>
 #include <utility>
 
+#include "plugin/core/text.hpp"
+
 namespace sendonce {
 namespace {
-
-// The next token of `subject` from `at`, which then points behind its dot.
-std::string_view next_token(std::string_view subject, std::size_t& at) {
-  const std::size_t dot = std::min(subject.find('.', at), subject.size());
-  const std::string_view token = subject.substr(at, dot - at);
-  at = dot + 1;
-  return token;
-}
 
 std::string ownership_fault(const ConsumerExpectation& expected, const ConsumerInfo& found,
                             const std::string& name) {
@@ -85,44 +79,6 @@ std::optional<std::string> stream_fault(const ConsumerExpectation& expected,
                                         const StreamInfo& found) {
   if (found.name == expected.stream) return std::nullopt;
   return "asked for stream " + expected.stream + ", the server described " + found.name;
-}
-
-bool subject_covers(std::string_view wide, std::string_view narrow) {
-  std::size_t w = 0;
-  std::size_t n = 0;
-  while (w <= wide.size() && n <= narrow.size()) {
-    const std::string_view wide_token = next_token(wide, w);
-    const std::string_view narrow_token = next_token(narrow, n);
-    if (wide_token == ">") return true;
-    if (narrow_token == ">") return false;
-    if (wide_token != "*" && wide_token != narrow_token) return false;
-  }
-  return w > wide.size() && n > narrow.size();
-}
-
-bool subjects_overlap(std::string_view a, std::string_view b) {
-  std::size_t i = 0;
-  std::size_t j = 0;
-  while (i <= a.size() && j <= b.size()) {
-    const std::string_view x = next_token(a, i);
-    const std::string_view y = next_token(b, j);
-    if (x == ">" || y == ">") return true;
-    if (x != "*" && y != "*" && x != y) return false;
-  }
-  return i > a.size() && j > b.size();
-}
-
-std::string duration_text(Duration duration) {
-  static constexpr std::array<std::pair<std::int64_t, const char*>, 5> kUnits{
-      {{3'600'000'000'000, "h"},
-       {60'000'000'000, "m"},
-       {1'000'000'000, "s"},
-       {1'000'000, "ms"},
-       {1, "ns"}}};
-  const std::int64_t count = duration.count();
-  for (const auto& [unit, suffix] : kUnits)
-    if (count != 0 && count % unit == 0) return std::to_string(count / unit) + suffix;
-  return "0s";
 }
 
 }  // namespace sendonce

@@ -33,12 +33,4 @@ struct ConsumerExpectation {
 [[nodiscard]] std::optional<std::string> stream_fault(const ConsumerExpectation& expected,
                                                       const StreamInfo& found);
 
-// Subject patterns, https://docs.nats.io/nats-concepts/subjects: `*` is one token, `>` the rest.
-// Every subject that `narrow` matches is matched by `wide`.
-[[nodiscard]] bool subject_covers(std::string_view wide, std::string_view narrow);
-[[nodiscard]] bool subjects_overlap(std::string_view a, std::string_view b);
-
-// For people: "30s", "1500ms".
-[[nodiscard]] std::string duration_text(Duration duration);
-
 }  // namespace sendonce

@@ -52,7 +52,7 @@ Result<SetupPlan> Setup::plan(const SetupRequest& request) {
 }
 
 Result<void> Setup::apply(const SetupRequest& request, const SetupPlan& plan) {
-  for (const Change& change : plan.changes)
+  for (const SetupChange& change : plan.changes)
     if (change.action == ChangeAction::refuse)
       return fail(Errc::invalid, change.object + ": " + change.text);
   for (const SetupCall& call : plan.calls) {
@@ -61,7 +61,7 @@ Result<void> Setup::apply(const SetupRequest& request, const SetupPlan& plan) {
       return fail(Errc::invalid, call.object + ": the server refuses: " + said(*error));
   }
   SO_TRY(const SetupPlan rest, this->plan(request));
-  for (const Change& change : rest.changes)
+  for (const SetupChange& change : rest.changes)
     if (change.action != ChangeAction::none)
       return fail(Errc::invalid, change.object + ": the server did not set " + change.field +
                                      " to " + change.to + "; it may be too old for it");

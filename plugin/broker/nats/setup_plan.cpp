@@ -1,3 +1,4 @@
+#include "plugin/core/subject.hpp"
 #include "plugin/broker/nats/setup_plan.hpp"
 
 #include <algorithm>
@@ -240,7 +241,7 @@ void update_consumer(const SetupRequest& request, const DesiredConsumer& wanted,
 
 bool SetupPlan::refused() const {
   return std::any_of(changes.begin(), changes.end(),
-                     [](const Change& c) { return c.action == ChangeAction::refuse; });
+                     [](const SetupChange& c) { return c.action == ChangeAction::refuse; });
 }
 
 SetupPlan plan_setup(const SetupRequest& wanted, const SetupPresent& present) {

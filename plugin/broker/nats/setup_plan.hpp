@@ -62,7 +62,7 @@ struct SetupPresent {
 enum class ChangeAction : std::uint8_t { none, create, update, refuse };
 
 // A line of the diff. `from` and `to` are for people.
-struct Change {
+struct SetupChange {
   ChangeAction action = ChangeAction::none;
   std::string object{};  // "stream NOTIFY", "consumer NOTIFY/sendonce_otp"
   std::string field{};   // empty: the object as a whole
@@ -79,7 +79,7 @@ struct SetupCall {
 };
 
 struct SetupPlan {
-  std::vector<Change> changes{};       // one with action `none` for an object that is right
+  std::vector<SetupChange> changes{};       // one with action `none` for an object that is right
   std::vector<SetupCall> calls{};      // in this order
   std::vector<std::string> adopted{};  // classes whose ledger must store `adopted_at`
   [[nodiscard]] bool refused() const;

@@ -1,0 +1,30 @@
+// The core of `sendonce classify --jsonl`: a recorded answer in, the verdict out.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "plugin/core/clock.hpp"
+#include "plugin/core/error.hpp"
+
+namespace sendonce {
+
+// One line is a JSON object:
+//   provider     apns, fcm, fcm-oauth, fcm-legacy, or transport (the connection alone)
+//   id           a name, comes back; may be absent
+//   http_status  number; null or 0: no answer
+//   headers      object of texts; names in any case
+//   body         text, as received or as a library printed it; null: none
+//   transport    null, or {layer, event, code, prereq_calls, …} (corpus_transport.hpp)
+//   context      what only the sender knows, all optional: environment_differs, environment_proven,
+//                path_proven, last_stream_below_ours (booleans), registered_at (RFC 3339), index
+// Other members are ignored. The result, without a line feed:
+//   {"id","class","effect","fault","scope","reason","retry_after_s"} and, only where they say
+//   something: part, message_id, invalid_since, and as true the flags receipt_missing, needs_proof,
+//   ignore_device, refresh_credential, reconnect.
+// invalid: "line 12: …", which member is wrong.
+[[nodiscard]] Result<std::string> classify_line(std::string_view line, std::size_t number,
+                                                WallTime now);
+
+}  // namespace sendonce

@@ -1,0 +1,22 @@
+// Firebase Cloud Messaging, HTTP v1.
+// https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages/send
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "classifiers/provider.hpp"
+#include "plugin/core/secret.hpp"
+
+namespace sendonce {
+
+struct FcmOptions {
+  Credential service_account{};  // contents of the JSON file
+  std::string project{};         // empty: the service account's
+  std::string token_endpoint{};  // empty: the service account's token_uri
+};
+
+// invalid: which option or member of the file is wrong, and why.
+[[nodiscard]] Result<std::unique_ptr<Provider>> make_fcm_provider(const FcmOptions& options);
+
+}  // namespace sendonce

@@ -1,0 +1,48 @@
+#include "classifiers/registry.hpp"
+
+#include <array>
+
+#include "classifiers/apns/apns_answers.hpp"
+#include "classifiers/fcm/fcm_answers.hpp"
+#include "classifiers/fcm/fcm_oauth.hpp"
+
+namespace sendonce {
+namespace {
+
+struct Protocol {
+  std::string_view name{};
+  Verdict (*judge)(const CallResult& result, const JudgeContext& context) = nullptr;
+};
+
+constexpr std::array<Protocol, 4> kProtocols{{
+    {"apns",
+     [](const CallResult& result, const JudgeContext& context) {
+       return judge_apns(result, context.registered_at, context.now);
+     }},
+    {"fcm", [](const CallResult& result,
+               const JudgeContext& context) { return judge_fcm(result, context.now); }},
+    {"fcm-legacy",
+     [](const CallResult& result, const JudgeContext& context) {
+       return judge_fcm_legacy(result, context.index, context.now);
+     }},
+    {"fcm-oauth", [](const CallResult& result,
+                     const JudgeContext& context) { return judge_oauth(result, context.now); }},
+}};
+
+}  // namespace
+
+std::optional<Verdict> judge_answer(std::string_view protocol, const CallResult& result,
+                                    const JudgeContext& context) {
+  for (const Protocol& known : kProtocols)
+    if (known.name == protocol) return known.judge(result, context);
+  return std::nullopt;
+}
+
+std::string protocol_names() {
+  std::string names;
+  for (const Protocol& known : kProtocols)
+    names.append(names.empty() ? "" : ", ").append(known.name);
+  return names;
+}
+
+}  // namespace sendonce

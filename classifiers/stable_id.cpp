@@ -1,0 +1,34 @@
+#include "classifiers/stable_id.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include "plugin/core/text.hpp"
+
+namespace sendonce {
+
+std::string uuid_from(const Key& key) {
+  std::array<std::uint8_t, 16> bytes{};
+  std::memcpy(bytes.data(), key.bytes.data(), bytes.size());
+  bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0FU) | 0x80U);
+  bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3FU) | 0x80U);
+  return uuid_text(bytes);
+}
+
+Result<void> check_header_value(std::string_view text, std::string_view what,
+                                std::size_t max_bytes) {
+  if (text.size() > max_bytes)
+    return fail(Errc::invalid, std::string(what) + " has " + std::to_string(text.size()) +
+                                   " bytes, at most " + std::to_string(max_bytes) + " are allowed");
+  const bool control = std::any_of(text.begin(), text.end(), [](char c) {
+    const auto b = static_cast<std::uint8_t>(c);
+    return b < 0x20 || b == 0x7F;
+  });
+  if (control || text.starts_with(' ') || text.ends_with(' '))
+    return fail(Errc::invalid, std::string(what) + " has control characters, or a space at an end");
+  return {};
+}
+
+}  // namespace sendonce

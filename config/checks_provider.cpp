@@ -1,0 +1,212 @@
+// Checks of providers and of the routes that lead to them.
+#include <algorithm>
+
+#include "config/checks.hpp"
+#include "plugin/core/nearest.hpp"
+#include "config/quantity.hpp"
+#include "config/url.hpp"
+#include "config/value.hpp"
+#include "plugin/core/text.hpp"
+
+namespace sendonce {
+namespace {
+
+std::string field_of(const ProviderConfig& of, std::string_view key) {
+  return "provider." + of.name + "." + std::string(key);
+}
+
+bool serves(ProviderKind kind, Channel channel) {
+  switch (kind) {
+    case ProviderKind::apns:
+    case ProviderKind::fcm:
+    case ProviderKind::webpush:
+      return channel == Channel::push;
+    case ProviderKind::sms:
+      return channel == Channel::sms;
+    case ProviderKind::email:
+      return channel == Channel::email;
+    case ProviderKind::http:
+      return channel == Channel::webhook || channel == Channel::in_app;
+  }
+  return false;
+}
+
+// Neither offers a key that suppresses a repeat, nor a way to ask what became of one.
+bool supports(ProviderKind kind, AmbiguityPolicy policy) {
+  const bool push = kind == ProviderKind::apns || kind == ProviderKind::fcm;
+  return !push || policy == AmbiguityPolicy::resend || policy == AmbiguityPolicy::give_up;
+}
+
+AmbiguityPolicy policy_for(const ClassConfig& of, Channel channel) {
+  const auto own = of.ambiguous.find(channel);
+  return own == of.ambiguous.end() ? of.ambiguous_default : own->second;
+}
+
+std::string unknown_provider_remedy(const Config& config, std::string_view wanted) {
+  std::vector<std::string_view> known;
+  for (const ProviderConfig& provider : config.providers) known.push_back(provider.name);
+  if (const std::string_view close = nearest(wanted, known); !close.empty())
+    return "did you mean \"" + std::string(close) + "\"?";
+  if (known.empty()) return "add a [provider." + std::string(wanted) + "]";
+  return "name one of " + list_of(known);
+}
+
+void check_route(const CheckInput& in, Findings& out, const ClassConfig& c, Channel channel,
+                 const std::vector<std::string>& route) {
+  const std::string field = "class." + c.name + ".route." + std::string(name(channel));
+  for (auto entry = route.begin(); entry != route.end(); ++entry) {
+    const ProviderConfig* provider = find_provider(in.config, *entry);
+    if (provider == nullptr)
+      report_error(in, out, field, "there is no provider \"" + *entry + "\"",
+                   unknown_provider_remedy(in.config, *entry));
+    else if (!serves(provider->kind, channel))
+      report_error(in, out, field,
+                   "provider " + *entry + " cannot serve the channel " + std::string(name(channel)),
+                   "take it out of this route");
+    if (std::find(route.begin(), entry, *entry) != entry)
+      report_error(in, out, field, "names " + *entry + " twice", "keep one of the two");
+  }
+}
+
+bool is_routed_to(const Config& config, const std::string& provider) {
+  return std::ranges::any_of(config.classes, [&](const ClassConfig& c) {
+    return std::ranges::any_of(c.route, [&](const auto& route) {
+      return std::ranges::find(route.second, provider) != route.second.end();
+    });
+  });
+}
+
+// An address without user, path and the like. What is wrong with it, or empty.
+std::string_view address_fault(const std::optional<UrlParts>& url, std::string_view scheme) {
+  if (!url) return "not a URL";
+  if (url->has_user) return "holds a user or password";
+  if (url->scheme != scheme) return "has the wrong scheme";
+  if (!url->path.empty() && url->path != "/") return "has a path";
+  return {};
+}
+
+void check_endpoint(const CheckInput& in, Findings& out, const ProviderConfig& provider) {
+  const std::string field = field_of(provider, "endpoint");
+  const std::optional<UrlParts> url = split_url(provider.endpoint);
+  if (url && url->scheme == "http" && !url->has_user)
+    return report_error(in, out, field, "plain http cannot carry this provider's HTTP/2 over TLS",
+                        "write https://host[:port], with tls.ca for a test server");
+  if (const std::string_view fault = address_fault(url, "https"); !fault.empty())
+    report_error(in, out, field, std::string(fault), "write https://host[:port] and no more");
+}
+
+void check_token_endpoint(const CheckInput& in, Findings& out, const ProviderConfig& provider) {
+  if (provider.token_endpoint.empty()) return;
+  const std::string field = field_of(provider, "auth.token_endpoint");
+  const std::optional<UrlParts> url = split_url(provider.token_endpoint);
+  if (!url || url->has_user || (url->scheme != "https" && url->scheme != "http"))
+    return report_error(in, out, field, "not a URL that tokens can come from",
+                        "write https://host/path, without user and password");
+  if (url->scheme == "http" && !(provider.insecure && is_loopback(url->host)))
+    report_error(in, out, field, "plain http would show the credential to the network",
+                 "write https; http is for loopback addresses and needs insecure = true");
+}
+
+}  // namespace
+
+void check_calls(const CheckInput& in, Findings& out) {
+  for (const ProviderConfig& provider : in.config.providers) {
+    if (provider.connect < provider.total) continue;
+    report_error(in, out, field_of(provider, "call.connect"),
+                 duration_text(provider.connect) + " leaves nothing of call.total = " +
+                     duration_text(provider.total) + " for the answer",
+                 "make it shorter than call.total");
+  }
+}
+
+void check_drain(const CheckInput& in, Findings& out) {
+  Duration longest{};
+  for (const ProviderConfig& provider : in.config.providers)
+    longest = std::max(longest, provider.total);
+  if (in.config.instance.drain >= longest) return;
+  report_error(in, out, "instance.drain",
+               duration_text(in.config.instance.drain) +
+                   " cuts off calls on a stop: the longest call.total is " + duration_text(longest),
+               "make it at least \"" + duration_text(longest) + "\"");
+}
+
+void check_endpoints(const CheckInput& in, Findings& out) {
+  for (const ProviderConfig& provider : in.config.providers) {
+    check_endpoint(in, out, provider);
+    check_token_endpoint(in, out, provider);
+    const std::optional<UrlParts> token = split_url(provider.token_endpoint);
+    if (provider.insecure && !(token && token->scheme == "http"))
+      report_warning(in, out, field_of(provider, "insecure"),
+                     "has no effect without a plain http token endpoint", "remove it");
+  }
+}
+
+void check_proxies(const CheckInput& in, Findings& out) {
+  for (const ProviderConfig& provider : in.config.providers) {
+    if (provider.proxy.empty()) {
+      if (provider.proxy_credentials)
+        report_error(in, out, field_of(provider, "proxy.credentials"), "there is no proxy.url",
+                     "add the proxy's URL, or remove the credentials");
+      continue;
+    }
+    const std::optional<UrlParts> url = split_url(provider.proxy);
+    std::string_view fault = address_fault(url, "http");
+    if (fault.empty() && url->port == 0) fault = "has no port";
+    if (!fault.empty())
+      report_error(in, out, field_of(provider, "proxy.url"), std::string(fault),
+                   "write http://host:port; user and password belong into proxy.credentials");
+  }
+}
+
+void check_routes(const CheckInput& in, Findings& out) {
+  for (const ClassConfig& c : in.config.classes)
+    for (const auto& [channel, route] : c.route) check_route(in, out, c, channel, route);
+  for (const ProviderConfig& provider : in.config.providers)
+    if (!is_routed_to(in.config, provider.name))
+      report_warning(in, out, "provider." + provider.name, "no class has it in its route",
+                     "add it to a route, or remove it");
+}
+
+void check_policies(const CheckInput& in, Findings& out) {
+  for (const ClassConfig& c : in.config.classes) {
+    for (const auto& [channel, route] : c.route) {
+      const AmbiguityPolicy policy = policy_for(c, channel);
+      const bool own = c.ambiguous.contains(channel);
+      for (const std::string& entry : route) {
+        const ProviderConfig* provider = find_provider(in.config, entry);
+        if (provider == nullptr || supports(provider->kind, policy)) continue;
+        report_error(in, out,
+                     "class." + c.name + ".ambiguous." +
+                         std::string(own ? name(channel) : std::string_view("default")),
+                     "provider " + entry + " (" + std::string(name(provider->kind)) +
+                         ") has nothing to do \"" + std::string(choice_text(policy)) + "\" with",
+                     "choose resend (a person may get it twice) or give-up (a person may not get "
+                     "it)");
+      }
+    }
+  }
+}
+
+void check_rates(const CheckInput& in, Findings& out) {
+  for (const ClassConfig& c : in.config.classes) {
+    if (c.rate_per_second <= 0) continue;
+    double providers = 0;
+    bool limited = true;
+    for (const auto& [channel, route] : c.route) {
+      for (const std::string& entry : route) {
+        const ProviderConfig* provider = find_provider(in.config, entry);
+        if (provider == nullptr || provider->rate_per_second <= 0)
+          limited = false;
+        else
+          providers += provider->rate_per_second;
+      }
+    }
+    if (!limited || providers <= 0 || c.rate_per_second <= providers) continue;
+    report_warning(in, out, "class." + c.name + ".rate",
+                   rate_text(c.rate_per_second) + " is more than its providers may send, " +
+                       rate_text(providers),
+                   "lower it, or raise the providers' rates");
+  }
+}
+
+}  // namespace sendonce

@@ -1,0 +1,162 @@
+// The keys of [provider.NAME].
+#include <array>
+
+#include "config/key_spec.hpp"
+
+namespace sendonce {
+namespace {
+
+using namespace std::chrono_literals;
+using C = ProviderConfig;
+
+// Only the kinds that this version can send through.
+constexpr std::array<std::string_view, 2> kAvailable{"apns", "fcm"};
+
+Refused read_kind(C& out, const TomlNode& node, const Bounds&) {
+  std::size_t position = 0;
+  Refused refused = read_choice(position, node, kAvailable);
+  if (!refused) {
+    out.kind = *provider_kind_from(kAvailable[position]);
+  } else if (node.type == TomlType::text && !node.text.empty()) {
+    refused->text = "not available in this version: apns, fcm";
+  }
+  return refused;
+}
+
+constexpr KeySpec<C> kind_key() {
+  return {{.path = "kind",
+           .doc = "What stands behind it: Apple's push service or Firebase Cloud Messaging.",
+           .choose = "choose apns or fcm"},
+          KeyType::choice,
+          {},
+          kAvailable,
+          read_kind,
+          [](const C& from) { return toml_text(name(from.kind)); }};
+}
+
+constexpr std::array kKeys{
+    kind_key(),
+    keys::text<keys::Path<&C::endpoint>>(
+        {.path = "endpoint",
+         .doc = "`https://host[:port]` to call in place of the vendor's own address.",
+         .default_words = "the vendor's"}),
+    keys::text<keys::Path<&C::topic>>(
+        {.path = "topic",
+         .doc = "The app's bundle id. Part of every delivery key.",
+         .choose = "name the app's bundle id, for example com.example.shop",
+         .applies = AppliesTo::apns}),
+    keys::choice<keys::Path<&C::environment>>(
+        {.path = "environment",
+         .doc = "Which of Apple's two worlds the device tokens are from. Part of every delivery "
+                "key.",
+         .applies = AppliesTo::apns}),
+    keys::text<keys::Path<&C::team>>({.path = "auth.team",
+                                      .doc = "Apple's team id, 10 characters.",
+                                      .reload = OnReload::now,
+                                      .choose = "name the team id of the Apple developer account",
+                                      .applies = AppliesTo::apns}),
+    keys::text<keys::Path<&C::key_id>>({.path = "auth.key_id",
+                                        .doc = "The id of the signing key, 10 characters.",
+                                        .reload = OnReload::now,
+                                        .choose = "name the id of the APNs signing key",
+                                        .applies = AppliesTo::apns}),
+    keys::secret<keys::Path<&C::key>>({.path = "auth.key",
+                                       .doc = "The signing key, a `.p8` file.",
+                                       .reload = OnReload::now,
+                                       .choose = "name the .p8 file: cred:NAME or file:/path",
+                                       .applies = AppliesTo::apns}),
+    keys::duration<keys::Path<&C::refresh>>(
+        {.path = "auth.refresh",
+         .doc = "Age at which a new provider token is signed. Apple refuses tokens older than 1 h "
+                "and more than one in 20 minutes.",
+         .reload = OnReload::now,
+         .applies = AppliesTo::apns},
+        between(20min, 55min)),
+    keys::text<keys::Path<&C::project>>({.path = "project",
+                                         .doc = "The Firebase project. Part of every delivery "
+                                                "key.",
+                                         .default_words = "the service account's",
+                                         .applies = AppliesTo::fcm}),
+    keys::secret<keys::Path<&C::service_account>>(
+        {.path = "auth.service_account",
+         .doc = "The service account's JSON key file.",
+         .reload = OnReload::now,
+         .choose = "name the JSON key file: cred:NAME or file:/path",
+         .applies = AppliesTo::fcm}),
+    keys::text<keys::Path<&C::token_endpoint>>(
+        {.path = "auth.token_endpoint",
+         .doc = "Where access tokens come from.",
+         .default_words = "the service account's `token_uri`",
+         .applies = AppliesTo::fcm}),
+    keys::duration<keys::Path<&C::connect>>(
+        {.path = "call.connect",
+         .doc = "Longest wait for a connection, TLS included. Less than `call.total`.",
+         .reload = OnReload::now},
+        between(100ms, 1min)),
+    keys::duration<keys::Path<&C::total>>(
+        {.path = "call.total",
+         .doc = "Longest wait for an answer. After it nobody knows whether the request was "
+                "carried out.",
+         .reload = OnReload::now},
+        between(200ms, 5min)),
+    keys::integer<keys::Path<&C::connections>>({.path = "concurrency.connections",
+                                                .doc = "Connections held open.",
+                                                .reload = OnReload::now},
+                                               {1, 64}),
+    keys::integer<keys::Path<&C::streams>>(
+        {.path = "concurrency.streams",
+         .doc = "Requests at a time on one connection. The provider's own limit counts too.",
+         .reload = OnReload::now},
+        {1, 10'000}),
+    keys::rate<keys::Path<&C::rate_per_second>>(
+        {.path = "rate",
+         .doc = "The most that is sent through this provider.",
+         .reload = OnReload::now,
+         .default_words = "no limit"}),
+    keys::integer<keys::Path<&C::breaker_open_after>>(
+        {.path = "breaker.open_after",
+         .doc = "Failures of the provider in a row that pause it.",
+         .reload = OnReload::now},
+        {1, 1'000'000}),
+    keys::duration<keys::Path<&C::breaker_probe>>(
+        {.path = "breaker.probe",
+         .doc = "First wait before a paused provider is tried again; it doubles up to 1 minute.",
+         .reload = OnReload::now},
+        between(100ms, 1min)),
+    keys::text<keys::Path<&C::proxy>>(
+        {.path = "proxy.url", .doc = "`http://host:port` of a proxy.", .default_words = "none"}),
+    keys::secret<keys::Path<&C::proxy_credentials>>(
+        {.path = "proxy.credentials",
+         .doc = "A file that holds `user:password` for the proxy.",
+         .default_words = "none"}),
+    keys::text<keys::Path<&C::ca>>({.path = "tls.ca",
+                                    .doc = "PEM file of the only certificate authorities to trust.",
+                                    .default_words = "the system's"}),
+    keys::boolean<keys::Path<&C::insecure>>(
+        {.path = "insecure",
+         .doc = "Allows plain `http` for `auth.token_endpoint` on a loopback address, for "
+                "tests."}),
+};
+
+}  // namespace
+
+AppliesTo applies_to(ProviderKind kind) {
+  switch (kind) {
+    case ProviderKind::apns:
+      return AppliesTo::apns;
+    case ProviderKind::fcm:
+      return AppliesTo::fcm;
+    case ProviderKind::webpush:
+    case ProviderKind::sms:
+    case ProviderKind::email:
+    case ProviderKind::http:
+      break;
+  }
+  return AppliesTo::all;
+}
+
+std::span<const KeySpec<ProviderConfig>> provider_keys() {
+  return kKeys;
+}
+
+}  // namespace sendonce

@@ -1,0 +1,13 @@
+#include "config/table_reader.hpp"
+
+#include "plugin/core/nearest.hpp"
+
+namespace sendonce {
+
+std::string unknown_key_remedy(std::string_view key, std::span<const std::string_view> known) {
+  if (const std::string_view close = nearest(key, known); !close.empty())
+    return "did you mean " + std::string(close) + "?";
+  return "known here: " + list_of(known);
+}
+
+}  // namespace sendonce

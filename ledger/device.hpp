@@ -1,0 +1,31 @@
+// What the ledger remembers of a destination that is not simply active (docs/guarantees.md, law 8).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "plugin/core/clock.hpp"
+#include "plugin/core/error.hpp"
+#include "plugin/core/ids.hpp"
+
+namespace sendonce {
+
+enum class DeviceState : std::uint8_t { invalid = 1, mismatch = 2, suspect = 3, revoked = 4 };
+[[nodiscard]] std::string_view name(DeviceState state);
+[[nodiscard]] std::optional<DeviceState> device_state_from(std::string_view text);
+
+struct DeviceRow {
+  DeviceState state = DeviceState::invalid;
+  WallTime since{};                         // the provider's time, else when we learned of it
+  std::optional<WallTime> registered_at{};  // of the registration that was refused
+  friend bool operator==(const DeviceRow&, const DeviceRow&) = default;
+};
+
+// A stored device, 24 bytes with a CRC-32C. Decoding is total.
+inline constexpr std::size_t kDeviceRowSize = 24;
+[[nodiscard]] std::string encode_device(const DeviceRow& device);
+[[nodiscard]] Result<DeviceRow> decode_device(std::string_view bytes);
+
+}  // namespace sendonce

@@ -1,0 +1,191 @@
+#include "ledger/ledger_thread.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <iterator>
+#include <utility>
+
+#include <pthread.h>
+
+#include "plugin/core/assert.hpp"
+
+namespace sendonce {
+namespace {
+
+// A commit with no more than this many requests was not under load: the next does not linger.
+constexpr std::size_t kTrickle = 2;
+// Lingering goes on in slices for as long as each brings something new.
+constexpr int kLingerSlices = 6;
+// When there is no room, what is known is recorded in small transactions: they need few pages.
+constexpr std::size_t kSmallBatch = 16;
+
+}  // namespace
+
+LedgerThread::LedgerThread(Ledger& ledger, const Clock& clock, LedgerThreadOptions options)
+    : ledger_(ledger),
+      clock_(clock),
+      options_(std::move(options)),
+      stats_(ledger.stats()),
+      thread_([this] { run(); }) {}
+
+LedgerThread::~LedgerThread() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+  }
+  work_.notify_one();
+  thread_.join();
+}
+
+void LedgerThread::submit(std::vector<TicketedRequest>&& batch) {
+  if (batch.empty()) return;
+  bool notify = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    queued_ += batch.size();
+    queue_.push_back(std::move(batch));
+    // A thread that lingers looks again by itself, unless there is more than it wants.
+    notify = std::exchange(waiting_, false) || queued_ >= options_.batch_max;
+  }
+  if (notify) work_.notify_one();
+}
+
+void LedgerThread::take(std::vector<LaneReply>& replies) {
+  std::vector<LaneReply> taken;
+  {
+    const std::scoped_lock lock(mutex_);
+    taken.swap(replies_);
+  }
+  if (replies.empty()) {
+    replies = std::move(taken);
+  } else {
+    std::ranges::move(taken, std::back_inserter(replies));
+  }
+}
+
+LedgerStats LedgerThread::stats() const {
+  const std::scoped_lock lock(mutex_);
+  return stats_;
+}
+
+void LedgerThread::run() {
+  // Signals are the host's business.
+  sigset_t all{};
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  for (;;) {
+    const std::vector<TicketedRequest> batch = next_batch();
+    if (batch.empty() || !commit(batch)) return;
+    last_batch_ = batch.size();
+  }
+}
+
+std::vector<TicketedRequest> LedgerThread::next_batch() {
+  std::vector<std::vector<TicketedRequest>> taken;
+  {
+    std::unique_lock lock(mutex_);
+    while (queue_.empty() && !stopping_) {
+      waiting_ = true;
+      work_.wait(lock);
+    }
+    waiting_ = false;
+    if (last_batch_ > kTrickle) linger(lock);
+    std::size_t size = 0;
+    auto end = queue_.begin();
+    while (end != queue_.end() && size < options_.batch_max) size += (end++)->size();
+    taken.assign(std::move_iterator(queue_.begin()), std::move_iterator(end));
+    queue_.erase(queue_.begin(), end);
+    queued_ -= size;
+  }
+  std::vector<TicketedRequest> batch;
+  for (std::vector<TicketedRequest>& part : taken) {
+    if (batch.empty()) {
+      batch = std::move(part);
+    } else {
+      std::ranges::move(part, std::back_inserter(batch));
+    }
+  }
+  return batch;
+}
+
+void LedgerThread::linger(std::unique_lock<std::mutex>& lock) {
+  if (options_.linger <= Duration::zero()) return;
+  const Duration slice = options_.linger / kLingerSlices;
+  for (int i = 0; i < kLingerSlices; ++i) {
+    const std::size_t before = queued_;
+    if (stopping_ || before >= options_.batch_max) return;
+    work_.wait_for(lock, slice);
+    if (queued_ == before) return;
+  }
+}
+
+bool LedgerThread::commit(const std::vector<TicketedRequest>& batch) {
+  std::vector<LaneReply> replies;
+  replies.reserve(batch.size());
+  bool exhausted = false;
+  if (!commit_or_recover(batch, replies, exhausted)) return false;
+  if (exhausted && !commit_short_of_room(batch, replies)) return false;
+  SO_ASSERT(replies.size() == batch.size());
+  hand_back(std::move(replies));
+  return true;
+}
+
+// False: the ledger is lost, and `fatal` has been told.
+bool LedgerThread::commit_or_recover(std::span<const TicketedRequest> batch,
+                                     std::vector<LaneReply>& replies, bool& exhausted) {
+  auto done = ledger_.commit(batch, clock_.wall());
+  if (!done && done.error().code == Errc::unavailable) {
+    // Nobody knows what is on the disk: look, and send the same again, which the rules allow.
+    if (auto recovered = ledger_.recover(); recovered) {
+      done = ledger_.commit(batch, clock_.wall());
+    } else {
+      done = std::unexpected(std::move(recovered).error());
+    }
+  }
+  exhausted = !done && done.error().code == Errc::exhausted;
+  if (exhausted) return true;
+  if (!done) {
+    if (options_.fatal) options_.fatal(done.error());
+    return false;
+  }
+  for (TicketedReply& reply : *done)
+    replies.push_back({.ticket = reply.ticket, .reply = std::move(reply.reply)});
+  return true;
+}
+
+bool LedgerThread::commit_short_of_room(const std::vector<TicketedRequest>& batch,
+                                        std::vector<LaneReply>& replies) {
+  std::vector<TicketedRequest> kept;
+  for (const TicketedRequest& request : batch) {
+    if (std::holds_alternative<ClaimRequest>(request.request)) {
+      replies.push_back({.ticket = request.ticket, .reply = ClaimReply(Stopped{})});
+    } else {
+      kept.push_back(request);
+    }
+  }
+  for (std::size_t at = 0; at < kept.size(); at += kSmallBatch) {
+    const auto part = std::span(kept).subspan(at, std::min(kSmallBatch, kept.size() - at));
+    bool exhausted = false;
+    if (!commit_or_recover(part, replies, exhausted)) return false;
+    if (!exhausted) continue;
+    for (const TicketedRequest& request : part)
+      replies.push_back({.ticket = request.ticket,
+                         .reply = fail(Errc::exhausted, "ledger: no room on the disk or map")});
+  }
+  return true;
+}
+
+void LedgerThread::hand_back(std::vector<LaneReply>&& replies) {
+  {
+    const std::scoped_lock lock(mutex_);
+    stats_ = ledger_.stats();
+    if (replies_.empty()) {
+      replies_ = std::move(replies);
+    } else {
+      std::ranges::move(replies, std::back_inserter(replies_));
+    }
+  }
+  if (options_.wake) options_.wake();
+}
+
+}  // namespace sendonce

@@ -1,0 +1,180 @@
+#include "ledger/lmdb/open.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ledger/lmdb/data_file.hpp"
+#include "ledger/lmdb/lmdb_store.hpp"
+#include "ledger/lmdb/lmdb_tables.hpp"
+#include "plugin/core/text.hpp"
+
+namespace sendonce {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kIdBytes = 16;
+constexpr std::size_t kSecretBytes = 32;
+constexpr std::uint64_t kFirstSerial = std::uint64_t{1} << 32U;  // 0 is nobody's fence
+
+Result<std::string> random_bytes(std::size_t size) {
+  std::string bytes(size, '\0');
+  if (::getrandom(bytes.data(), size, 0) != static_cast<ssize_t>(size))
+    return fail(Errc::unavailable, "no random bytes from the system");
+  return bytes;
+}
+
+Result<void> sync_directory(const std::string& directory) {
+  const Descriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd || ::fsync(fd.get()) != 0)
+    return fail(Errc::unavailable, directory + ": " + std::strerror(errno));
+  return {};
+}
+
+Result<void> make_directory(const std::string& directory) {
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
+    return fail(Errc::denied, directory + ": " + std::strerror(errno));
+  return {};
+}
+
+// An empty ledger's file in `directory`. Returns its id.
+Result<std::string> write_empty_ledger(const std::string& directory, std::uint64_t map_bytes) {
+  SO_TRY(
+      const LmdbEnv env,
+      LmdbEnv::open(
+          {.directory = directory, .map_bytes = map_bytes, .tables_max = kTablesMax, .flags = 0}));
+  SO_TRY(LmdbTxn txn, LmdbTxn::begin(env, 0));
+  SO_TRY(const MetaTable meta, MetaTable::open(txn, true));
+  SO_TRY(const std::string id_bytes, random_bytes(kIdBytes));
+  SO_TRY(const std::string secret, random_bytes(kSecretBytes));
+  std::string id = hex(id_bytes);
+  SO_CHECK(meta.put_number(txn, kMetaFormat, kLedgerFormat));
+  SO_CHECK(meta.put_text(txn, kMetaId, id));
+  SO_CHECK(meta.put_text(txn, kMetaSecret, secret));
+  SO_CHECK(meta.put_number(txn, kMetaIncarnation, 0));
+  SO_CHECK(meta.put_number(txn, kMetaFenceLimit, kFirstSerial));
+  SO_CHECK(meta.put_number(txn, kMetaOutboxLimit, kFirstSerial));
+  if (const int rc = txn.commit(); rc != 0) return lmdb_fail("commit", rc);
+  return id;
+}
+
+}  // namespace
+
+Result<std::string> create_ledger(const LedgerOptions& options) {
+  const std::string& directory = options.directory;
+  SO_CHECK(make_directory(directory));
+  if (options.check_file_system) SO_CHECK(check_file_system(directory, options.durability));
+  SO_TRY(const OwnerLock lock, OwnerLock::take(directory, OwnerLock::Mode::create));
+  const std::string data = directory + "/" + kDataFile;
+  std::error_code ec;
+  if (fs::exists(data, ec)) return fail(Errc::denied, data + ": there is a ledger already");
+  // Made aside and moved into place, so that a half-made one is never taken for a ledger.
+  const std::string aside = directory + "/creating";
+  fs::remove_all(aside, ec);
+  SO_CHECK(make_directory(aside));
+  SO_TRY(std::string id, write_empty_ledger(aside, options.map_bytes));
+  if (::rename((aside + "/" + kDataFile).c_str(), data.c_str()) != 0)
+    return fail(Errc::unavailable, data + ": " + std::strerror(errno));
+  fs::remove_all(aside, ec);
+  SO_CHECK(sync_directory(directory));
+  return id;
+}
+
+Result<std::unique_ptr<LmdbLedger>> open_ledger(LedgerOptions options) {
+  SO_TRY(OwnerLock lock, OwnerLock::take(options.directory, OwnerLock::Mode::own));
+  if (options.check_file_system) SO_CHECK(check_file_system(options.directory, options.durability));
+  if (options.boot_id.empty()) {
+    SO_TRY(options.boot_id, read_boot_id());
+  }
+  return LmdbLedger::open(std::move(options), std::move(lock));
+}
+
+Result<void> adopt_scope(const LedgerOptions& options, std::string_view scope, WallTime at) {
+  SO_TRY(const OwnerLock lock, OwnerLock::take(options.directory, OwnerLock::Mode::own));
+  SO_TRY(const DataFileState file, check_data_file(options.directory));
+  SO_TRY(const LmdbEnv env,
+         LmdbEnv::open({.directory = options.directory,
+                        .map_bytes = std::max(options.map_bytes, file.pages * file.page_bytes),
+                        .tables_max = kTablesMax,
+                        .flags = 0}));
+  SO_TRY(LmdbTxn txn, LmdbTxn::begin(env, 0));
+  SO_TRY(const MetaTable meta, MetaTable::open(txn, false));
+  SO_CHECK(meta.check_format(txn));
+  SO_CHECK(meta.put_adopted_at(txn, scope, at));
+  if (const int rc = txn.commit(); rc != 0) return lmdb_fail("commit", rc);
+  return {};
+}
+
+struct LedgerReader::Open {
+  LmdbEnv env;
+  std::vector<ScanTable> tables{};
+};
+
+LedgerReader::LedgerReader(OwnerLock lock) : lock_(std::move(lock)) {}
+LedgerReader::~LedgerReader() = default;
+
+Result<std::unique_ptr<LedgerReader>> LedgerReader::open(const std::string& directory) {
+  SO_TRY(OwnerLock lock, OwnerLock::take(directory, OwnerLock::Mode::look));
+  std::unique_ptr<LedgerReader> reader(new LedgerReader(std::move(lock)));
+  SO_CHECK(reader->read(directory));
+  return reader;
+}
+
+Result<void> LedgerReader::read(const std::string& directory) {
+  SO_TRY(const DataFileState file, check_data_file(directory));
+  SO_TRY(LmdbEnv env, LmdbEnv::open({.directory = directory,
+                                     .map_bytes = file.pages * file.page_bytes,
+                                     .tables_max = kTablesMax,
+                                     .flags = MDB_RDONLY | MDB_NOLOCK}));
+  open_ = std::make_unique<Open>(Open{.env = std::move(env)});
+  SO_TRY(LmdbTxn txn, LmdbTxn::begin(open_->env, MDB_RDONLY));
+  SO_TRY(const MetaTable meta, MetaTable::open(txn, false));
+  SO_CHECK(meta.check_format(txn));
+  SO_TRY(const auto id, meta.text(txn, kMetaId));
+  SO_TRY(const auto secret, meta.text(txn, kMetaSecret));
+  if (!id || !secret) return fail(Errc::corrupt, "ledger: its id or secret is missing");
+  id_ = *id;
+  secret_ = LedgerSecret(*secret);
+  SO_TRY(const std::uint64_t incarnation, meta.number(txn, kMetaIncarnation));
+  incarnation_ = Incarnation(static_cast<std::uint32_t>(incarnation));
+  SO_TRY(const std::vector<std::string> scopes, stored_scopes(txn));
+  for (const std::string& scope : scopes) {
+    SO_TRY(const MDB_dbi table, open_table(txn, RowTable::table_name(scope), MDB_INTEGERKEY));
+    open_->tables.push_back({.scope = scope, .table = table});
+    MDB_stat stat{};
+    if (const int rc = mdb_stat(txn.get(), table, &stat); rc != 0) return lmdb_fail("mdb_stat", rc);
+    stats_.rows += stat.ms_entries;
+  }
+  stats_.used_bytes = file.pages * file.page_bytes;
+  stats_.map_bytes = file.map_bytes;
+  // A ledger that has never been opened has no outbox yet.
+  if (auto outbox = open_table(txn, kOutboxTable, MDB_INTEGERKEY)) {
+    SO_TRY(const OutboxState state, outbox_state(txn, *outbox));
+    stats_.outbox_entries = state.entries;
+    stats_.outbox_oldest = state.oldest;
+    stats_.outbox_last = state.last;
+  }
+  // Ends the transaction and keeps the tables' handles.
+  if (const int rc = txn.commit(); rc != 0) return lmdb_fail("commit", rc);
+  return {};
+}
+
+Result<void> LedgerReader::scan(const RowFilter& filter, const RowVisitor& visit) const {
+  return scan_rows(open_->env, open_->tables, filter, visit);
+}
+
+std::vector<std::string> LedgerReader::scopes() const {
+  std::vector<std::string> names;
+  for (const ScanTable& table : open_->tables) names.push_back(table.scope);
+  return names;
+}
+
+}  // namespace sendonce

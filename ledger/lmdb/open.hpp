@@ -1,0 +1,59 @@
+// Making, opening and looking at a ledger on disk. Any thread; blocking.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ledger/ledger_options.hpp"
+#include "ledger/lmdb/lmdb_ledger.hpp"
+#include "ledger/lookup_hash.hpp"
+#include "plugin/core/clock.hpp"
+#include "plugin/core/error.hpp"
+
+namespace sendonce {
+
+// Makes an empty ledger in `options.directory`, which is made when missing; its parent has to be
+// there. Returns the ledger's id. denied: there is a ledger already. Appears whole or not at all.
+[[nodiscard]] Result<std::string> create_ledger(const LedgerOptions& options);
+
+// Takes the owner lock and opens. denied: another process owns it; invalid: none there, foreign, of
+// a newer format, on an unfit file system; corrupt: torn, truncated, or memory lost with a reboot.
+[[nodiscard]] Result<std::unique_ptr<LmdbLedger>> open_ledger(LedgerOptions options);
+
+// Stores that this ledger has taken over `scope` at `at`: of a message stored before then whose key
+// it does not know, it answers that it may have been sent (docs/operations.md, "Adopting").
+// Offline, takes the owner lock.
+[[nodiscard]] Result<void> adopt_scope(const LedgerOptions& options, std::string_view scope,
+                                       WallTime at);
+
+// A ledger that no process has open, to look at. Creates and changes nothing, holds the owner lock
+// for as long as it lives.
+class LedgerReader {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<LedgerReader>> open(const std::string& directory);
+  ~LedgerReader();
+
+  [[nodiscard]] Result<void> scan(const RowFilter& filter, const RowVisitor& visit) const;
+  [[nodiscard]] const LedgerStats& stats() const { return stats_; }
+  [[nodiscard]] const std::string& id() const { return id_; }
+  [[nodiscard]] Incarnation incarnation() const { return incarnation_; }
+  [[nodiscard]] const LedgerSecret& secret() const { return secret_; }
+  [[nodiscard]] std::vector<std::string> scopes() const;
+
+ private:
+  struct Open;
+  explicit LedgerReader(OwnerLock lock);
+  Result<void> read(const std::string& directory);
+
+  OwnerLock lock_;
+  std::unique_ptr<Open> open_;
+  std::string id_{};
+  Incarnation incarnation_{};
+  LedgerSecret secret_{};
+  LedgerStats stats_{};
+};
+
+}  // namespace sendonce

@@ -1,0 +1,66 @@
+// Outcome and device events as CloudEvents 1.0 in JSON (docs/formats.md, "Events"). Events of one
+// commit with the same subject travel together, as one batch of the JSON batch format
+// (application/cloudevents-batch+json, CloudEvents JSON format 1.0, section 4).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ledger/device.hpp"
+#include "ledger/ledger.hpp"
+#include "ledger/row.hpp"
+
+namespace sendonce {
+
+inline constexpr std::size_t kEventsPerEntry = 64;
+inline constexpr std::string_view kOutcomeEventType = "dev.sendonce.outcome.v1";
+inline constexpr std::string_view kDeviceEventType = "dev.sendonce.device.v1";
+
+[[nodiscard]] std::string outcome_subject(const Row& row);
+// sendonce.device.<kind>.<change>
+[[nodiscard]] std::string device_subject(std::string_view kind, DeviceState state);
+
+// What a device event tells beside its table row.
+struct DeviceEvent {
+  DeviceHash hash{};
+  DeviceRow device{};
+  std::string_view kind{};
+  std::string_view ref{};
+  std::string_view reason{};
+  std::string_view provider{};
+  bool provider_time = false;  // `device.since` is the provider's time, not ours
+  Fence fence{};               // of the attempt that found out; makes the event's id
+};
+
+// Collects the events of one transaction. Not thread-safe; reused from batch to batch.
+class EventBatch {
+ public:
+  // `source` is `sendonce/<ledger id>`.
+  explicit EventBatch(std::string source) : source_(std::move(source)) {}
+
+  void begin(WallTime now);
+  // A row that has just ended or changed; `event_id` may be empty.
+  void add_outcome(const Row& row, std::string_view event_id);
+  void add_device(const DeviceEvent& event);
+
+  struct Entry {
+    std::string subject{};
+    std::string body{};  // complete JSON after finish()
+    std::size_t events = 0;
+  };
+  // Closes the bodies. The entries stay valid until begin().
+  [[nodiscard]] const std::vector<Entry>& finish();
+
+ private:
+  std::string& body_for(std::string subject);
+  void open_event(std::string& body, std::string_view type);
+
+  std::string source_;
+  std::string time_{};  // of the batch, RFC 3339
+  std::vector<Entry> entries_{};
+};
+
+}  // namespace sendonce

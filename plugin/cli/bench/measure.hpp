@@ -1,0 +1,40 @@
+// What every bench needs: CPU time of processes, medians, and the facts of the machine without
+// which a figure says nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "plugin/core/clock.hpp"
+#include "plugin/core/error.hpp"
+
+namespace sendonce::cli {
+
+// User and system time so far; empty when the process is gone.
+[[nodiscard]] std::optional<Duration> cpu_of(pid_t pid);
+[[nodiscard]] Duration cpu_of_this_process();
+// Anonymous resident memory, in bytes.
+[[nodiscard]] std::uint64_t rss_anon_of(pid_t pid);
+// Of all processes on this machine, since boot.
+[[nodiscard]] Duration cpu_of_machine();
+
+[[nodiscard]] double median(std::vector<double> values);
+// Thousands separated; `digits` behind the point.
+[[nodiscard]] std::string number(double value, int digits);
+
+// The [class.*] part of a bench's configuration.
+[[nodiscard]] std::string bench_class(bool events);
+
+struct MachineFacts {
+  unsigned cores = 0;
+  std::string file_system{};    // of the directory
+  double fdatasync_p50_us = 0;  // 4 KiB appended and synced
+};
+[[nodiscard]] Result<MachineFacts> look_at_machine(const std::string& directory);
+[[nodiscard]] std::string facts_line(const MachineFacts& facts);
+
+}  // namespace sendonce::cli

@@ -1,0 +1,98 @@
+// The commands of `sendonce`: what main.cpp binds to the command line. Each returns an exit code of
+// sysexits.h; errors go to stderr and name the remedy.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plugin/core/clock.hpp"
+
+namespace sendonce::cli {
+
+struct Common {
+  std::string config = "/etc/sendonce/sendonce.toml";
+  bool json = false;
+};
+
+struct CheckConfigOptions {
+  bool strict = false;  // warnings count
+  bool print_effective = false;
+  bool reference = false;       // the reference of all keys, as Markdown
+  double rate_per_second = 10;  // for the estimates of classes without a rate of their own
+};
+int check_config(const Common& common, const CheckConfigOptions& options);
+
+struct SetupOptions {
+  bool dry_run = false;
+  std::vector<std::string> adopt{};  // classes
+  std::string from{};                // new, all or a time
+};
+int setup(const Common& common, const SetupOptions& options);
+
+struct PublishOptions {
+  std::string message_class{};
+  std::string file{};  // an envelope, "-" for stdin; else it is made from the rest
+  std::string event{};
+  std::string recipient{};
+  std::string template_id{};
+  std::string provider{};
+  std::vector<std::string> tokens{};
+  std::string title{};
+  std::string body{};
+  std::vector<std::string> data{};  // name=value
+  std::string expires_at{};
+  std::string message_id{};  // Nats-Msg-Id; empty: none
+};
+int publish(const Common& common, const PublishOptions& options);
+
+struct RowsOptions {
+  std::string what{};  // inspect: a key or an event id
+  std::string recipient{};
+  std::string state{};
+  std::string scope{};
+  std::int64_t limit = 100;
+  bool offline = false;
+};
+int inspect(const Common& common, const RowsOptions& options);
+int list(const Common& common, const RowsOptions& options);
+
+struct KeyOptions {
+  std::string message_class{};
+  std::string file = "-";
+};
+int key(const Common& common, const KeyOptions& options);
+
+int classify_jsonl();
+int status(const Common& common);
+
+struct TailOptions {
+  std::string subject = "sendonce.>";
+  std::uint64_t count = 0;  // 0: until interrupted
+};
+int tail(const Common& common, const TailOptions& options);
+
+struct DemoOptions {
+  std::uint32_t messages = 3000;
+  std::uint32_t kills = 2;
+  std::uint64_t seed = 1;
+  bool keep = false;        // the directory with logs, records and ledger
+  std::string sendonced{};  // default: beside this program
+  std::string fakeprov{};
+};
+int demo(const Common& common, const DemoOptions& options);
+
+struct BenchOptions {
+  std::uint64_t requests = 500'000;
+  std::uint32_t rounds = 3;
+  std::uint32_t connections = 1;
+  std::uint32_t streams = 100;
+  std::uint32_t latency_ms = 0;
+  std::string directory{};  // on the file system to measure; default: the current one
+  std::string fakeprov{};
+};
+int bench_transport(const Common& common, const BenchOptions& options);
+int bench_pipeline(const Common& common, const BenchOptions& options);
+
+}  // namespace sendonce::cli

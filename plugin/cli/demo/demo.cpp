@@ -1,0 +1,285 @@
+// `sendonce demo`: real processes, real sockets, real faults, kill -9 in mid-flight, and a count at
+// the end that has to come out right. The messages carry a token of their own each, so that what
+// the provider saw can be compared with the ledger delivery by delivery.
+#include <array>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+#include <sysexits.h>
+
+#include "ledger/lmdb/open.hpp"
+#include "plugin/cli/commands.hpp"
+#include "plugin/cli/demo/tally.hpp"
+#include "plugin/cli/demo/world.hpp"
+#include "plugin/cli/output.hpp"
+#include "plugin/core/random.hpp"
+#include "plugin/core/text.hpp"
+#include "tests/support/eventually.hpp"
+
+namespace sendonce::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kClasses = R"(
+[class.otp]
+subject   = "notify.otp.>"
+priority  = "high"
+expires   = "10m"
+claim     = "10s"
+ack_wait  = "10s"
+retention = "2d"
+retry     = { first = "50ms", factor = 2.0, cap = "500ms", attempts = 12, horizon = "5m" }
+ambiguous = { default = "resend" }
+collapse  = "{template}:{recipient}"
+
+[class.marketing]
+subject   = "notify.campaign.>"
+expires   = "30m"
+claim     = "10s"
+ack_wait  = "10s"
+retention = "2d"
+retry     = { first = "50ms", factor = 2.0, cap = "500ms", attempts = 8, horizon = "10m" }
+ambiguous = { default = "give-up" }
+)";
+
+// The provider takes some messages and then answers 500, or not at all; refuses a few for now; and
+// leaves now and then.
+constexpr const char* kScript = R"(
+[[rule]]
+provider = "apns"
+probability = 0.03
+seed = 11
+status = 500
+reason = "InternalServerError"
+processed = true
+
+[[rule]]
+provider = "fcm"
+probability = 0.02
+seed = 12
+reset = "INTERNAL_ERROR"
+processed = true
+
+[[rule]]
+provider = "apns"
+probability = 0.03
+seed = 13
+status = 503
+reason = "ServiceUnavailable"
+
+[[rule]]
+every = 1500
+goaway = { last = "below", code = "NO_ERROR", reason = "Shutdown", close = true }
+)";
+
+struct Plan {
+  std::string message_class{};
+  std::string subject{};
+  std::string body{};
+};
+
+class Demo {
+ public:
+  Demo(const Common& common, const DemoOptions& options)
+      : common_(common), options_(options), random_(options.seed) {}
+  int run();
+
+ private:
+  Result<void> play();
+  Result<void> publish_all();
+  Result<void> watch();
+  Result<void> count();
+  Plan plan(std::uint32_t number);
+  void step(const char* text) { std::fprintf(stderr, "[%u/6] %s\n", ++step_, text); }
+  Result<std::uint64_t> unsettled();
+
+  const Common& common_;
+  const DemoOptions& options_;
+  Random random_;
+  Tally tally_{};
+  std::unique_ptr<World> world_{};
+  std::unique_ptr<Publisher> client_{};
+  std::uint64_t published_ = 0;
+  std::uint32_t killed_ = 0;
+  unsigned step_ = 0;
+};
+
+Plan Demo::plan(std::uint32_t number) {
+  const bool otp = number % 3 == 0;
+  const bool apns = random_.chance(0.5);
+  std::string token = "demo";
+  if (apns) {
+    token.clear();
+    for (int i = 0; i < 4; ++i) {
+      const std::uint64_t word = random_.next();
+      append_hex(token, {reinterpret_cast<const char*>(&word), sizeof word});
+    }
+  } else {
+    token += "-fcm-" + std::to_string(random_.next()) + "-" + std::to_string(number);
+  }
+  const std::string ref = "d" + std::to_string(number);
+  const std::string user = "user_" + std::to_string(number);
+  const Json body{
+      {"event_id", (otp ? "login-" : "sale-") + std::to_string(number)},
+      {"recipient", user},
+      {"channel", "push"},
+      {"template", otp ? "one_time_code" : "autumn_sale"},
+      {"targets", {{{"provider", apns ? "apns" : "fcm"}, {"token", token}, {"ref", ref}}}},
+      {"notification",
+       {{"title", otp ? "Your code" : "Autumn sale"},
+        {"body", otp ? "The code is " + std::to_string(100000 + random_.below(900000))
+                     : "Everything must go"}}}};
+  Plan p{.message_class = otp ? "otp" : "marketing", .body = body.dump()};
+  p.subject = (otp ? "notify.otp." : "notify.campaign.") + user;
+  const std::uint64_t copies = random_.chance(0.1) ? 2 : 1;
+  tally_.add_published(p.message_class, {.token = token, .ref = ref, .copies = copies});
+  published_ += copies;
+  return p;
+}
+
+Result<void> Demo::publish_all() {
+  std::vector<Plan> again;
+  const auto send = [&](const Plan& p) -> Result<void> {
+    SO_CHECK(client_->publish({.subject = p.subject, .body = p.body}));
+    return {};
+  };
+  for (std::uint32_t i = 0; i < options_.messages; ++i) {
+    const std::uint64_t before = published_;
+    Plan p = plan(i);
+    SO_CHECK(send(p));
+    // The repeats come at once or later: a producer that retries does both.
+    if (published_ - before > 1) {
+      if (random_.chance(0.5)) {
+        SO_CHECK(send(p));
+      } else {
+        again.push_back(std::move(p));
+      }
+    }
+    if (i % 250 == 0) std::fprintf(stderr, "\r      %u of %u", i, options_.messages);
+    // Killed while messages still come in.
+    const std::uint32_t stretch = options_.messages / (options_.kills + 1);
+    if (killed_ < options_.kills && i > 0 && i % stretch == 0) {
+      world_->kill_daemon();
+      ++killed_;
+      std::fprintf(stderr, "\r      kill -9 after %u messages, started again\n", i);
+      SO_CHECK(world_->start_daemon());
+    }
+  }
+  for (const Plan& p : again) SO_CHECK(send(p));
+  std::fprintf(stderr, "\r      %u of %u\n", options_.messages, options_.messages);
+  return {};
+}
+
+// Messages that the server has not delivered yet, or that we have not acked.
+Result<std::uint64_t> Demo::unsettled() {
+  std::uint64_t sum = 0;
+  for (const char* durable : {"sendonce_otp", "sendonce_marketing"}) {
+    SO_TRY(const std::string info,
+           client_->request(std::string("$JS.API.CONSUMER.INFO.NOTIFY.") + durable, ""));
+    const Json j = Json::parse(info, nullptr, false);
+    sum += j.value("num_pending", std::uint64_t{0}) + j.value("num_ack_pending", std::uint64_t{0});
+  }
+  return sum;
+}
+
+Result<void> Demo::watch() {
+  Result<void> trouble{};
+  std::uint64_t shown = UINT64_MAX;
+  const bool done = test::eventually(
+      [&] {
+        const auto left = unsettled();
+        if (!left || !world_->daemon_runs()) {
+          trouble = fail(Errc::unavailable,
+                         left ? "the daemon has ended, see its log" : left.error().text);
+          return true;
+        }
+        if (*left != shown)
+          std::fprintf(stderr, "\r      %llu left      ", static_cast<unsigned long long>(*left));
+        shown = *left;
+        return *left == 0;
+      },
+      std::chrono::seconds(90), std::chrono::milliseconds(100));
+  std::fprintf(stderr, "\n");
+  SO_CHECK(trouble);
+  if (!done) return fail(Errc::unavailable, "messages are still not settled after 90 s");
+  return {};
+}
+
+Result<void> Demo::count() {
+  SO_TRY(const auto reader, LedgerReader::open(world_->config().instance.state_dir + "/ledger"));
+  SO_CHECK(reader->scan({}, [&](std::string_view, const Row& row) {
+    tally_.add_row(row);
+    return true;
+  }));
+  read_record(world_->record_path(), tally_);
+  return {};
+}
+
+Result<void> Demo::play() {
+  tally_.of("otp").policy = "resend";
+  tally_.of("marketing").policy = "give-up";
+  step("starting a private nats-server and the fake provider (TLS, HTTP/2), making streams");
+  SO_TRY(world_, World::make({.sendonced = options_.sendonced,
+                              .fakeprov = options_.fakeprov,
+                              .script = kScript,
+                              .classes = kClasses}));
+  step("starting sendonced");
+  SO_CHECK(world_->start_daemon());
+  SO_TRY(client_, world_->connect());
+  step("publishing, with repeats among them, and killing the daemon in mid-flight");
+  SO_CHECK(publish_all());
+  step("waiting until every message is settled");
+  SO_CHECK(watch());
+  step("stopping sendonced");
+  if (!world_->stop_daemon())
+    return fail(Errc::internal, "the daemon did not stop well, see its log");
+  (void)world_->stop_provider();
+  step("comparing the ledger with what the provider saw");
+  return count();
+}
+
+int Demo::run() {
+  const auto played = play();
+  if (!played) {
+    const int code = failed(played.error());
+    if (world_) {
+      std::fprintf(stderr, "sendonce: the daemon's last words:\n%s\n", world_->log_tail().c_str());
+      if (options_.keep) world_->keep();
+    }
+    return code;
+  }
+  const auto classes = tally_.finish();
+  if (common_.json) {
+    std::printf("%s\n", tally_json(classes).c_str());
+  } else {
+    std::printf("\n%s\n", tally_table(classes).c_str());
+    std::printf(
+        "published    messages on the stream, repeats included\n"
+        "duplicates   repeats that were acked without a request\n"
+        "unknown      the provider may have it, and nothing can tell: the policy said stop there\n"
+        "requests     whole requests that the provider saw; delivered: it took them\n"
+        "extra copies what resend costs: the answer was lost, so it was sent again\n\n");
+  }
+  const auto broken = broken_promises(classes);
+  for (const std::string& b : broken)
+    std::fprintf(stderr, "sendonce: broken promise: %s\n", b.c_str());
+  if (broken.empty() && !common_.json)
+    std::printf(
+        "The daemon was killed %u times. give-up: nothing was sent twice. resend: nothing is "
+        "missing.\n",
+        killed_);
+  if (options_.keep) {
+    std::fprintf(stderr, "kept: %s\n", world_->path("").c_str());
+    world_->keep();
+  }
+  return broken.empty() ? EX_OK : EX_SOFTWARE;
+}
+
+}  // namespace
+
+int demo(const Common& common, const DemoOptions& options) {
+  return Demo(common, options).run();
+}
+
+}  // namespace sendonce::cli

@@ -1,0 +1,145 @@
+#include "plugin/cli/demo/world.hpp"
+
+#include <csignal>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "config/loader.hpp"
+#include "plugin/cli/output.hpp"
+#include "plugin/module/admin/admin_client.hpp"
+#include "plugin/module/compose.hpp"
+#include "tests/support/eventually.hpp"
+
+namespace sendonce::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr auto kStartWithin = std::chrono::seconds(20);
+
+}  // namespace
+
+std::string beside_us(std::string_view program) {
+  std::error_code ignored;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  const auto beside = self.parent_path() / program;
+  return std::filesystem::exists(beside, ignored) ? beside.string() : std::string(program);
+}
+
+Result<std::unique_ptr<World>> World::make(const WorldOptions& options) {
+  std::unique_ptr<World> world(new World);
+  world->options_ = options;
+  if (!options.directory.empty())
+    world->dir_ = test::TempDir(std::filesystem::absolute(options.directory));
+  if (world->options_.sendonced.empty()) world->options_.sendonced = beside_us("sendonced");
+  if (world->options_.fakeprov.empty()) world->options_.fakeprov = beside_us("sendonce-fakeprov");
+  SO_TRY(test::NatsServer server, test::NatsServer::start());
+  world->server_ = std::make_unique<test::NatsServer>(std::move(server));
+  SO_CHECK(world->start_provider());
+  SO_CHECK(world->write_config());
+  SetupOptions setup_options{.from = "all"};
+  if (setup({.config = world->config_path()}, setup_options) != 0)
+    return fail(Errc::internal, "setup failed, see above");
+  return world;
+}
+
+Result<void> World::start_provider() {
+  test::ProcessOptions o{.program = options_.fakeprov,
+                         .args = {"--port", "0", "--make-credentials", dir_.path().string(),
+                                  "--apns-topic", "com.example.demo", "--fcm-project", "demo"},
+                         .output = dir_ / "provider.out",
+                         .errors = dir_ / "provider.err"};
+  if (!options_.script.empty()) {
+    o.args.emplace_back("--script");
+    o.args.push_back(dir_.write("script.toml", options_.script).string());
+  }
+  if (options_.record) {
+    o.args.emplace_back("--record");
+    o.args.push_back(record_path());
+  }
+  if (options_.lenient) o.args.emplace_back("--lenient");
+  if (options_.latency_ms > 0) {
+    o.args.emplace_back("--latency");
+    o.args.push_back(std::to_string(options_.latency_ms));
+  }
+  SO_TRY(provider_, test::Process::start(o));
+  const bool up = test::eventually(
+      [&] { return test::read_file(o.output).ends_with('\n') || !provider_.running(); },
+      kStartWithin);
+  const Json ready = Json::parse(test::read_file(o.output), nullptr, false);
+  if (!up || !ready.is_object() || !ready.contains("port"))
+    return fail(Errc::unavailable,
+                "the fake provider does not start: " + test::read_file(o.errors));
+  provider_port_ = ready["port"].get<std::uint16_t>();
+  return {};
+}
+
+Result<void> World::write_config() {
+  const std::string endpoint = "https://localhost:" + std::to_string(provider_port_);
+  const std::string tuning =
+      "concurrency = { connections = " + std::to_string(options_.connections) +
+      ", streams = " + std::to_string(options_.streams) +
+      " }\ncall = { connect = \"2s\", total = \"4s\" }\ntls = { ca = \"" + path("ca.pem") +
+      "\" }\n";
+  const std::string text =
+      "config_version = 1\n\n[instance]\nname = \"demo\"\nstate_dir = \"" + path("state") +
+      "\"\nsocket = \"" + path("admin.sock") + "\"\ndrain = \"10s\"\n\n[nats]\nservers = [\"" +
+      server_->url() +
+      "\"]\n\n[ledger]\nmap_size = \"4GiB\"\n\n[provider.apns]\nkind = \"apns\"\nendpoint = \"" +
+      endpoint + "\"\ntopic = \"com.example.demo\"\nauth = { team = \"TEAM123456\", key_id = " +
+      "\"KEY1234567\", key = \"file:" + path("apns.p8") + "\" }\n" + tuning +
+      "\n[provider.fcm]\nkind = \"fcm\"\nendpoint = \"" + endpoint +
+      "\"\nauth = { service_account = \"file:" + path("service-account.json") + "\" }\n" + tuning +
+      "\n[defaults.class]\nroute = { push = [\"apns\", \"fcm\"] }\n" + options_.classes;
+  std::error_code ignored;
+  std::filesystem::create_directory(path("state"), ignored);
+  dir_.write("sendonce.toml", text);
+  auto loaded = load(config_path(), Surroundings::ignore);
+  if (!loaded) return fail(Errc::internal, "the demo's own configuration is refused, see above");
+  config_ = std::move(*loaded);
+  return {};
+}
+
+Result<void> World::start_daemon() {
+  SO_TRY(daemon_, test::Process::start({.program = options_.sendonced,
+                                        .args = {"--config", config_path()},
+                                        .output = daemon_log(),
+                                        .errors = daemon_log()}));
+  return {};
+}
+
+bool World::stop_daemon() {
+  const auto exit = daemon_.terminate(std::chrono::seconds(20));
+  return exit && exit->signal == 0 && exit->code == 0;
+}
+
+bool World::stop_provider() {
+  return provider_.terminate().has_value();
+}
+
+std::string World::log_tail() const {
+  constexpr std::size_t kTail = 4000;
+  std::string log = test::read_file(daemon_log());
+  return log.size() > kTail ? log.substr(log.size() - kTail) : log;
+}
+
+Result<std::unique_ptr<Publisher>> World::connect() const {
+  SO_TRY(ConnectionOptions connection, connection_of(config_, {}));
+  return Publisher::connect(std::move(connection));
+}
+
+Result<std::string> World::status() const {
+  SO_TRY(AdminClient client,
+         AdminClient::connect(config_.instance.socket, std::chrono::seconds(2)));
+  return client.call({.verb = "status"});
+}
+
+void World::keep() {
+  daemon_.kill();
+  (void)provider_.terminate();
+  server_.reset();
+  dir_.release();
+}
+
+}  // namespace sendonce::cli

@@ -1,0 +1,103 @@
+// status, tail, classify: what streams or comes from the running system.
+#include <cstdio>
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+#include <sysexits.h>
+
+#include "classifiers/classify_lines.hpp"
+#include "config/credentials.hpp"
+#include "plugin/broker/nats/publisher.hpp"
+#include "plugin/cli/commands.hpp"
+#include "plugin/cli/output.hpp"
+#include "plugin/module/admin/admin_client.hpp"
+#include "plugin/module/compose.hpp"
+
+namespace sendonce::cli {
+namespace {
+
+constexpr Duration kTimeout = std::chrono::seconds(5);
+
+using Json = nlohmann::ordered_json;
+
+std::string cell(const Json& j, const char* member) {
+  const Json& value = j.at(member);
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+void print_status(const Json& j) {
+  std::printf("%s: %s (%s)\n\n", cell(j, "instance").c_str(), cell(j, "state").c_str(),
+              cell(j, "reason").c_str());
+  if (!j.contains("classes")) return;
+  Table classes({"class", "ready", "held", "received", "calls", "accepted", "failed", "unknown",
+                 "suppressed", "duplicates", "dead letters", "acked"});
+  for (const Json& c : j["classes"])
+    classes.add({cell(c, "name"), cell(c, "ready"), cell(c, "held"), cell(c, "received"),
+                 cell(c, "calls"), cell(c, "accepted"), cell(c, "failed"), cell(c, "unknown"),
+                 cell(c, "suppressed"), cell(c, "duplicates_suppressed"), cell(c, "dead_letters"),
+                 cell(c, "acked")});
+  std::printf("%s\n", classes.text().c_str());
+  Table providers(
+      {"provider", "kind", "connections", "in flight", "queued", "held by", "last error"});
+  for (const Json& p : j["providers"])
+    providers.add({cell(p, "name"), cell(p, "kind"), cell(p, "connections"), cell(p, "in_flight"),
+                   cell(p, "queued"), p["holds"].empty() ? "-" : cell(p["holds"][0], "reason"),
+                   cell(p, "last_error")});
+  std::printf("%s", providers.text().c_str());
+}
+
+}  // namespace
+
+int status(const Common& common) {
+  const auto config = load(common.config, Surroundings::ignore);
+  if (!config) return EX_CONFIG;
+  auto client = AdminClient::connect(config->instance.socket, kTimeout);
+  if (!client) return failed(client.error());
+  const auto answer = client->call({.verb = "status"});
+  if (!answer) return failed(answer.error());
+  if (common.json) {
+    std::printf("%s\n", answer->c_str());
+  } else {
+    print_status(Json::parse(*answer));
+  }
+  return EX_OK;
+}
+
+int tail(const Common& common, const TailOptions& options) {
+  const auto config = load(common.config, Surroundings::ignore);
+  if (!config) return EX_CONFIG;
+  auto connection = connection_of(*config, credentials_directory());
+  if (!connection) return failed(connection.error());
+  auto client = Publisher::connect(std::move(*connection));
+  if (!client) return failed(client.error());
+  if (const auto subscribed = (*client)->subscribe(options.subject); !subscribed)
+    return failed(subscribed.error());
+  std::uint64_t seen = 0;
+  for (;;) {
+    const auto messages = (*client)->next(std::chrono::seconds(1));
+    if (!messages) return failed(messages.error());
+    for (const RawMessage& m : *messages) {
+      std::printf("%s %s\n", m.subject.c_str(), m.body.c_str());
+      if (++seen == options.count) return EX_OK;
+    }
+    std::fflush(stdout);
+  }
+}
+
+int classify_jsonl() {
+  const auto clock = make_system_clock();
+  std::string line;
+  int code = EX_OK;
+  for (std::size_t number = 1; std::getline(std::cin, line); ++number) {
+    if (line.empty()) continue;
+    const auto verdict = classify_line(line, number, clock->wall());
+    if (verdict) {
+      std::printf("%s\n", verdict->c_str());
+    } else {
+      code = failed(verdict.error());
+    }
+  }
+  return code;
+}
+
+}  // namespace sendonce::cli

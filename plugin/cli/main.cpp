@@ -1,0 +1,196 @@
+// `sendonce`: the operator's command line. This file binds commands.hpp to CLI11 and holds no
+// logic.
+#include <exception>
+#include <functional>
+
+#include <CLI/CLI.hpp>
+#include <sysexits.h>
+
+#include "plugin/cli/commands.hpp"
+
+namespace sendonce::cli {
+namespace {
+
+// Options live as long as the parser; the chosen command is run after parsing.
+struct Commands {
+  Common common{};
+  CheckConfigOptions check_config{};
+  SetupOptions setup{};
+  PublishOptions publish{};
+  RowsOptions rows{};
+  KeyOptions key{};
+  TailOptions tail{};
+  DemoOptions demo{};
+  BenchOptions bench{};
+  bool jsonl = false;
+  std::function<int()> chosen{};
+};
+
+CLI::App* command(CLI::App& app, const char* name, const char* text, const char* example) {
+  CLI::App* sub = app.add_subcommand(name, text);
+  sub->footer(std::string("example: ") + example);
+  return sub;
+}
+
+void add_config_commands(CLI::App& app, Commands& c) {
+  auto* check = command(app, "check-config", "Read the configuration and say what is wrong with it",
+                        "sendonce check-config --print-effective");
+  check->add_flag("--strict", c.check_config.strict, "Warnings count: exit 2");
+  check->add_flag("--print-effective", c.check_config.print_effective,
+                  "Print every key with its value");
+  check->add_flag("--reference", c.check_config.reference, "Print the reference of all keys");
+  check
+      ->add_option("--rate", c.check_config.rate_per_second,
+                   "Deliveries a second of a class without a rate, for the estimates")
+      ->capture_default_str();
+  check->callback([&c] { c.chosen = [&c] { return check_config(c.common, c.check_config); }; });
+
+  auto* make =
+      command(app, "setup", "Make the ledger, streams and consumers; shows what it changes",
+              "sendonce setup --dry-run");
+  make->add_flag("--dry-run", c.setup.dry_run, "Show, change nothing");
+  make->add_option("--adopt", c.setup.adopt, "Take this class's consumer over from another ledger");
+  make->add_option(
+      "--from", c.setup.from,
+      "Where a new consumer begins on a stream that holds messages: new, all or a time");
+  make->callback([&c] { c.chosen = [&c] { return setup(c.common, c.setup); }; });
+}
+
+void add_message_commands(CLI::App& app, Commands& c) {
+  auto* p = command(app, "publish", "Publish one notification event",
+                    "sendonce publish otp --event login-1 --recipient user_42 --template code "
+                    "--provider apns --token 8a1f... --title Code --body 123456");
+  PublishOptions& o = c.publish;
+  p->add_option("class", o.message_class, "Message class")->required();
+  p->add_option("--file", o.file, "A whole envelope, - for stdin");
+  p->add_option("--event", o.event, "event_id");
+  p->add_option("--recipient", o.recipient, "recipient");
+  p->add_option("--template", o.template_id, "template");
+  p->add_option("--provider", o.provider, "Provider of the tokens");
+  p->add_option("--token", o.tokens, "Device token; may be repeated");
+  p->add_option("--title", o.title, "notification.title");
+  p->add_option("--body", o.body, "notification.body");
+  p->add_option("--data", o.data, "notification.data member, NAME=VALUE; may be repeated");
+  p->add_option("--expires-at", o.expires_at, "RFC 3339 time");
+  p->add_option("--message-id", o.message_id, "Nats-Msg-Id");
+  p->callback([&c] { c.chosen = [&c] { return publish(c.common, c.publish); }; });
+
+  auto* k = command(app, "key", "Compute the delivery keys of an envelope",
+                    "sendonce key otp --file envelope.json");
+  k->add_option("class", c.key.message_class, "Message class")->required();
+  k->add_option("--file", c.key.file, "The envelope, - for stdin")->capture_default_str();
+  k->callback([&c] { c.chosen = [&c] { return key(c.common, c.key); }; });
+
+  auto* classify = command(app, "classify", "Classify recorded provider answers, one JSON a line",
+                           "sendonce classify --jsonl < answers.jsonl");
+  classify->add_flag("--jsonl", c.jsonl, "Lines of JSON from stdin to stdout")->required();
+  classify->callback([&c] { c.chosen = [] { return classify_jsonl(); }; });
+}
+
+void add_row_commands(CLI::App& app, Commands& c) {
+  auto* i = command(app, "inspect", "Tell the story of one key or of all rows of an event",
+                    "sendonce inspect login-1");
+  i->add_option("what", c.rows.what, "A key (64 hex digits) or an event_id")->required();
+  auto* l = command(app, "list", "List rows of the ledger", "sendonce list --state unknown");
+  l->add_option("--state", c.rows.state,
+                "claimed, waiting, accepted, failed, unknown or suppressed");
+  l->add_option("--recipient", c.rows.recipient, "Only of this recipient");
+  for (auto* sub : {i, l}) {
+    sub->add_option("--scope", c.rows.scope, "Only of this key scope");
+    sub->add_option("--limit", c.rows.limit, "At most so many rows")->capture_default_str();
+    sub->add_flag("--offline", c.rows.offline, "Read the ledger itself; no daemon may run");
+  }
+  i->callback([&c] { c.chosen = [&c] { return inspect(c.common, c.rows); }; });
+  l->callback([&c] { c.chosen = [&c] { return list(c.common, c.rows); }; });
+}
+
+void add_live_commands(CLI::App& app, Commands& c) {
+  auto* s = command(app, "status", "What the daemon is doing", "sendonce status --json");
+  s->callback([&c] { c.chosen = [&c] { return status(c.common); }; });
+  auto* t = command(app, "tail", "Print events as they are published",
+                    "sendonce tail --subject 'sendonce.outcome.otp.>'");
+  t->add_option("--subject", c.tail.subject, "Subject")->capture_default_str();
+  t->add_option("--count", c.tail.count, "End after so many; 0: never")->capture_default_str();
+  t->callback([&c] { c.chosen = [&c] { return tail(c.common, c.tail); }; });
+}
+
+void add_demo(CLI::App& app, Commands& c) {
+  auto* d = command(app, "demo",
+                    "Run everything on this machine with faults and kill -9, and count the copies",
+                    "sendonce demo --messages 3000 --kills 2");
+  d->add_option("--messages", c.demo.messages, "Events to publish")->capture_default_str();
+  d->add_option("--kills", c.demo.kills, "How often to kill the daemon")->capture_default_str();
+  d->add_option("--seed", c.demo.seed, "Of the generated events")->capture_default_str();
+  d->add_flag("--keep", c.demo.keep, "Keep logs, records and ledger");
+  d->add_option("--sendonced", c.demo.sendonced, "The daemon; default: beside this program");
+  d->add_option("--fakeprov", c.demo.fakeprov, "The fake provider; default: beside this program");
+  d->callback([&c] { c.chosen = [&c] { return demo(c.common, c.demo); }; });
+}
+
+void add_bench(CLI::App& app, Commands& c) {
+  auto* bench = command(app, "bench", "Measure on this machine (docs/performance.md)",
+                        "sendonce bench transport --json");
+  bench->require_subcommand(1);
+  BenchOptions& o = c.bench;
+  auto* transport = command(*bench, "transport", "The HTTP/2 sender against h2load",
+                            "sendonce bench transport --requests 500000");
+  auto* pipeline = command(*bench, "pipeline", "From the stream to the ack",
+                           "sendonce bench pipeline --requests 100000");
+  for (auto* sub : {transport, pipeline}) {
+    sub->add_option("--requests", o.requests, "Requests a round")->capture_default_str();
+    sub->add_option("--rounds", o.rounds, "Rounds, in turns with the reference")
+        ->capture_default_str();
+    sub->add_option("--connections", o.connections, "HTTP/2 connections")->capture_default_str();
+    sub->add_option("--streams", o.streams, "Streams a connection")->capture_default_str();
+    sub->add_option("--latency", o.latency_ms, "Of the fake provider, in ms")
+        ->capture_default_str();
+    sub->add_option("--fakeprov", o.fakeprov, "The fake provider; default: beside this program");
+  }
+  pipeline->add_option("--directory", o.directory, "On the file system to measure; default: here");
+  transport->callback([&c] { c.chosen = [&c] { return bench_transport(c.common, c.bench); }; });
+  pipeline->callback([&c] { c.chosen = [&c] { return bench_pipeline(c.common, c.bench); }; });
+}
+
+int run(int argc, char** argv) {
+  Commands c;
+  CLI::App app{"sendonce: notifications from NATS JetStream, at most once per delivery key"};
+  app.set_version_flag("--version", "sendonce " SENDONCE_VERSION);
+  app.add_option("-c,--config", c.common.config, "Configuration file")->capture_default_str();
+  app.add_flag("--json", c.common.json, "Machine-readable output");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.footer("example: sendonce demo");
+  add_config_commands(app, c);
+  add_message_commands(app, c);
+  add_row_commands(app, c);
+  add_live_commands(app, c);
+  add_demo(app, c);
+  add_bench(app, c);
+  auto* version = command(app, "version", "Print the version", "sendonce version");
+  version->callback([&c] {
+    c.chosen = [] {
+      std::puts("sendonce " SENDONCE_VERSION);
+      return EX_OK;
+    };
+  });
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const bool asked = e.get_exit_code() == 0;
+    app.exit(e);
+    return asked ? EX_OK : EX_USAGE;
+  }
+  return c.chosen();
+}
+
+}  // namespace
+}  // namespace sendonce::cli
+
+int main(int argc, char** argv) {
+  try {
+    return sendonce::cli::run(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "sendonce: %s\n", e.what());
+    return EX_SOFTWARE;
+  }
+}

@@ -1,0 +1,132 @@
+#include "plugin/broker/nats/setup.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+#include <sysexits.h>
+
+#include "config/credentials.hpp"
+#include "ledger/lmdb/open.hpp"
+#include "plugin/cli/commands.hpp"
+#include "plugin/cli/output.hpp"
+#include "plugin/core/text.hpp"
+#include "plugin/module/admin/admin_client.hpp"
+#include "plugin/module/compose.hpp"
+
+namespace sendonce::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr Duration kOutcomeDuplicates = std::chrono::hours(1);
+
+Result<std::optional<StartFrom>> start_from(const std::string& text) {
+  if (text.empty()) return std::optional<StartFrom>();
+  if (text == "new") return StartFrom{.kind = StartFrom::Kind::now};
+  if (text == "all") return StartFrom{.kind = StartFrom::Kind::beginning};
+  const auto time = parse_rfc3339(text);
+  if (!time) return fail(Errc::invalid, "--from: new, all, or a time such as 2026-11-01T08:00:00Z");
+  return StartFrom{.kind = StartFrom::Kind::time, .time = *time};
+}
+
+Result<void> check_names(const Config& config, const std::vector<std::string>& adopt) {
+  for (const std::string& name : adopt)
+    if (std::ranges::find(config.classes, name, &ClassConfig::name) == config.classes.end())
+      return fail(Errc::invalid, "--adopt: no [class." + name + "] in the configuration");
+  return {};
+}
+
+// The ledger's id: of the file, or from the daemon that has it open, or of one made now.
+Result<std::string> ledger_id(const Config& config, bool dry_run) {
+  const LedgerOptions options = ledger_options(config);
+  const auto reader = LedgerReader::open(options.directory);
+  if (reader) return (*reader)->id();
+  if (reader.error().code == Errc::denied) {
+    SO_TRY(AdminClient client,
+           AdminClient::connect(config.instance.socket, std::chrono::seconds(5)));
+    SO_TRY(const std::string status, client.call({.verb = "status"}));
+    return Json::parse(status).at("ledger").at("id").get<std::string>();
+  }
+  if (dry_run) return std::string("(to be made)");
+  SO_TRY(const std::string id, create_ledger(options));
+  std::printf("create  ledger %s: %s\n", options.directory.c_str(), id.c_str());
+  return id;
+}
+
+SetupRequest wanted(const Config& config, std::string id, const SetupOptions& options,
+                    const std::optional<StartFrom>& from) {
+  SetupRequest r{.ledger_id = std::move(id)};
+  for (const ClassConfig& c : config.classes) {
+    auto it = std::ranges::find(r.streams, c.stream, &DesiredStream::name);
+    if (it == r.streams.end()) {
+      r.streams.push_back({.name = c.stream, .description = "notification events for sendonce"});
+      it = std::prev(r.streams.end());
+    }
+    it->subjects.push_back(c.subject);
+    r.consumers.push_back(
+        {.class_name = c.name,
+         .stream = c.stream,
+         .durable = durable_of(c),
+         .filter_subject = c.subject,
+         .ack_wait = c.ack_wait,
+         .max_ack_pending = c.max_ack_pending,
+         .from = from,
+         .adopt = std::ranges::find(options.adopt, c.name) != options.adopt.end()});
+  }
+  r.streams.push_back({.name = config.nats.outcomes_stream,
+                       .subjects = {"sendonce.outcome.>", "sendonce.device.>"},
+                       .description = "what became of deliveries, from sendonce",
+                       .duplicate_window = kOutcomeDuplicates});
+  r.streams.push_back({.name = config.nats.dead_letter_stream,
+                       .subjects = {"sendonce.dlq.>"},
+                       .description = "messages that sendonce could not deliver"});
+  return r;
+}
+
+void print_change(const SetupChange& c) {
+  constexpr std::array<const char*, 4> kVerbs{"keep", "create", "update", "refuse"};
+  std::printf("%-7s %s", kVerbs[static_cast<std::size_t>(c.action)], c.object.c_str());
+  if (!c.field.empty())
+    std::printf(": %s %s -> %s", c.field.c_str(), c.from.empty() ? "(none)" : c.from.c_str(),
+                c.to.c_str());
+  if (!c.text.empty()) std::printf("  # %s", c.text.c_str());
+  std::printf("\n");
+}
+
+Result<void> run(const Config& config, const SetupOptions& options) {
+  SO_CHECK(check_names(config, options.adopt));
+  SO_TRY(const std::optional<StartFrom> from, start_from(options.from));
+  SO_TRY(std::string id, ledger_id(config, options.dry_run));
+  SO_TRY(ConnectionOptions connection, connection_of(config, credentials_directory()));
+  SO_TRY(const auto client, Publisher::connect(std::move(connection)));
+  Setup setup(*client, js_api_prefix(config.nats.domain, config.nats.api_prefix));
+  const SetupRequest request = wanted(config, std::move(id), options, from);
+  SO_TRY(const SetupPlan plan, setup.plan(request));
+  for (const SetupChange& c : plan.changes) print_change(c);
+  if (plan.refused())
+    return fail(Errc::invalid, "nothing was changed: see the lines marked refuse");
+  if (options.dry_run || plan.nothing_to_do()) return {};
+  // First the ledger: a consumer that is ours before the ledger knows it has been adopted would let
+  // messages of the old owner look new.
+  const auto clock = make_system_clock();
+  for (const std::string& name : plan.adopted) {
+    const auto c = std::ranges::find(config.classes, name, &ClassConfig::name);
+    SO_CHECK(adopt_scope(ledger_options(config), c->key_scope, clock->wall()));
+  }
+  return setup.apply(request, plan);
+}
+
+}  // namespace
+
+int setup(const Common& common, const SetupOptions& options) {
+  const auto config = load(common.config, Surroundings::ignore);
+  if (!config) return EX_CONFIG;
+  const auto done = run(*config, options);
+  if (!done) return failed(done.error());
+  std::printf("%s\n", options.dry_run ? "dry run: nothing was changed" : "done");
+  return EX_OK;
+}
+
+}  // namespace sendonce::cli

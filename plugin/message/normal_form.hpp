@@ -1,0 +1,28 @@
+// One spelling for one destination (docs/formats.md, "Normal forms"): what goes into delivery keys.
+// The forms of APNs and FCM tokens belong to their providers. A change of any form changes keys:
+// raise kNormalFormVersion with it.
+#pragma once
+
+#include <cstdint>
+
+#include "plugin/core/error.hpp"
+#include "plugin/core/secret.hpp"
+
+namespace sendonce {
+
+inline constexpr std::uint8_t kNormalFormVersion = 1;
+
+// All of them: invalid, with a text that says what the form is and does not quote the destination.
+
+// E.164 (ITU-T E.164 6.2.1): '+', then 7 to 15 digits, the first not 0; nothing else.
+[[nodiscard]] Result<Destination> normal_phone(const Destination& phone);
+
+// RFC 5321 4.1.2 without quoted local parts and address literals. The domain becomes lower case and
+// must be given in A-labels; the local part stays as it is, because only its host may interpret it.
+[[nodiscard]] Result<Destination> normal_email(const Destination& address);
+
+// An https URL (RFC 3986) with a host, without user, password and fragment, as given. For Web Push
+// endpoints (RFC 8030 5) and webhooks.
+[[nodiscard]] Result<Destination> normal_url(const Destination& url);
+
+}  // namespace sendonce

@@ -1,0 +1,41 @@
+// The list of targets of an envelope.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "plugin/core/error.hpp"
+#include "plugin/message/json.hpp"
+#include "plugin/message/json_path.hpp"
+#include "plugin/message/notification.hpp"
+
+namespace sendonce {
+
+inline constexpr std::size_t kMaxTargets = 500;
+
+// What a target gave as its destination, by the name of the member.
+enum class DestinationForm : std::uint8_t { token, subscription, phone, email, url };
+
+// With what has yet to be compared with the channel, which may come later in the text.
+struct DecodedTargets {
+  std::vector<Target> targets{};
+  std::array<std::optional<std::size_t>, 5> first_with{};  // by DestinationForm
+};
+
+[[nodiscard]] Result<DecodedTargets> read_targets(JsonReader& reader, const JsonPath& path);
+
+// invalid: a target's destination or kind does not belong to the channel, or the two do not belong
+// to each other.
+[[nodiscard]] Result<void> check_channel(const DecodedTargets& decoded, Channel channel,
+                                         const JsonPath& path);
+
+// Keeps the first of those with the same provider or kind and the same destination, in order.
+void remove_repeated(std::vector<Target>& targets);
+
+// RFC 3339, or invalid.
+[[nodiscard]] Result<WallTime> read_time(JsonReader& reader, const JsonPath& path);
+
+}  // namespace sendonce

@@ -1,0 +1,95 @@
+#include "plugin/module/engine_thread.hpp"
+
+#include <utility>
+
+#include "plugin/core/thread.hpp"
+
+namespace sendonce {
+namespace {
+
+constexpr Duration kPollWait = std::chrono::seconds(1);
+constexpr Duration kReportEvery = std::chrono::milliseconds(250);
+
+}  // namespace
+
+void EngineThread::start() {
+  SO_ASSERT(!thread_.joinable());
+  running_ = true;
+  publish_report();
+  beat_ = clock_.mono().time_since_epoch().count();
+  thread_ = start_thread("so-engine", [this] { loop(); });
+}
+
+void EngineThread::stop() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    running_ = false;
+  }
+  transport_.wake();
+  thread_.join();
+}
+
+void EngineThread::loop() {
+  for (;;) {
+    engine_.poll(kPollWait);
+    const MonoTime now = clock_.mono();
+    beat_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+    run_jobs();
+    const bool drained = engine_.drained();
+    if (now - reported_ >= kReportEvery || drained != drained_) publish_report();
+    const std::lock_guard lock(mutex_);
+    if (!running_) return;
+  }
+}
+
+void EngineThread::run_jobs() {
+  std::vector<std::function<void(Engine&)>> jobs;
+  {
+    const std::lock_guard lock(mutex_);
+    jobs.swap(jobs_);
+  }
+  if (jobs.empty()) return;
+  for (const auto& job : jobs) job(engine_);
+  publish_report();
+  const std::lock_guard lock(mutex_);
+  jobs_done_ += jobs.size();
+  changed_.notify_all();
+}
+
+void EngineThread::publish_report() {
+  EngineReport report = engine_.report();
+  const bool drained = engine_.drained();
+  const std::lock_guard lock(mutex_);
+  report_ = std::move(report);
+  reported_ = clock_.mono();
+  drained_ = drained;
+  changed_.notify_all();
+}
+
+void EngineThread::run(std::function<void(Engine&)> job) {
+  std::unique_lock lock(mutex_);
+  jobs_.push_back(std::move(job));
+  const std::uint64_t mine = ++jobs_posted_;
+  lock.unlock();
+  transport_.wake();
+  lock.lock();
+  changed_.wait(lock, [&] { return jobs_done_ >= mine; });
+}
+
+EngineReport EngineThread::report() const {
+  const std::lock_guard lock(mutex_);
+  return report_;
+}
+
+bool EngineThread::makes_progress(Duration within) const {
+  const MonoTime beat{Duration(beat_.load(std::memory_order_relaxed))};
+  return clock_.mono() - beat <= within;
+}
+
+bool EngineThread::wait_drained(Duration timeout) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, timeout, [&] { return drained_; });
+}
+
+}  // namespace sendonce

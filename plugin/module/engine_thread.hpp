@@ -1,0 +1,60 @@
+// The engine's thread in production: steps it, runs what others have for it in between, and keeps a
+// copy of its report for them.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "plugin/core/clock.hpp"
+#include "plugin/pipeline/engine.hpp"
+#include "plugin/transport/transport.hpp"
+
+namespace sendonce {
+
+class EngineThread {
+ public:
+  // All are borrowed and outlive it. Clock for liveness only.
+  EngineThread(Engine& engine, Transport& transport, const Clock& clock)
+      : engine_(engine), transport_(transport), clock_(clock) {}
+  ~EngineThread() { stop(); }
+  EngineThread(const EngineThread&) = delete;
+  EngineThread& operator=(const EngineThread&) = delete;
+
+  void start();
+  void stop();  // joins; no drain
+
+  // Runs `job` on the engine thread, between two cycles, and waits for it.
+  void run(std::function<void(Engine&)> job);
+  // As of at most a second ago.
+  [[nodiscard]] EngineReport report() const;
+  // It has gone through a cycle within the last `within`.
+  [[nodiscard]] bool makes_progress(Duration within) const;
+  // Waits until drained() or the time is up.
+  [[nodiscard]] bool wait_drained(Duration timeout);
+
+ private:
+  void loop();
+  void run_jobs();
+  void publish_report();
+
+  Engine& engine_;
+  Transport& transport_;
+  const Clock& clock_;
+  mutable std::mutex mutex_{};
+  std::condition_variable changed_{};
+  std::vector<std::function<void(Engine&)>> jobs_{};
+  std::uint64_t jobs_done_ = 0;
+  std::uint64_t jobs_posted_ = 0;
+  EngineReport report_{};
+  MonoTime reported_{};
+  bool drained_ = false;
+  bool running_ = false;
+  std::atomic<std::int64_t> beat_{0};  // mono time of the last cycle
+  std::thread thread_{};
+};
+
+}  // namespace sendonce

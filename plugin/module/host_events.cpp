@@ -1,0 +1,95 @@
+#include "plugin/module/host_events.hpp"
+
+namespace sendonce {
+namespace {
+
+// A host that never pumps loses log events, not memory.
+constexpr std::size_t kQueueMax = 10'000;
+
+sendonce_str borrowed(const std::string& text) {
+  return {text.data(), text.size()};
+}
+
+}  // namespace
+
+HostEvents::HostEvents(const sendonce_host& host, const Clock& clock) : host_(host), clock_(clock) {
+  if (host_.log == nullptr) stderr_log_ = make_stderr_log(Level::info, LogFormat::logfmt, false);
+}
+
+bool HostEvents::enabled(Level level) const {
+  return stderr_log_ ? stderr_log_->enabled(level) : level >= Level::info;
+}
+
+void HostEvents::write(Level level, std::string_view event, std::span<const Field> fields) {
+  if (stderr_log_) return stderr_log_->write(level, event, fields);
+  LogEvent e{.level = level, .at = clock_.wall(), .event = std::string(event)};
+  for (const Field& f : fields) e.fields.emplace_back(f.name, f.value);
+  post(std::move(e));
+}
+
+void HostEvents::change(InstanceState state) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (state == state_) return;
+    state_ = state;
+  }
+  if (host_.state != nullptr) post(std::move(state));
+}
+
+InstanceState HostEvents::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void HostEvents::post(Event event) {
+  if ((host_.flags & SENDONCE_HOST_ANY_THREAD) != 0) return hand_out(event);
+  const std::lock_guard lock(mutex_);
+  if (queue_.size() >= kQueueMax && std::holds_alternative<LogEvent>(event)) {
+    ++dropped_;
+    return;
+  }
+  queue_.push_back(std::move(event));
+}
+
+void HostEvents::pump(std::size_t most) {
+  std::deque<Event> events;
+  std::uint64_t dropped = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    while (!queue_.empty() && events.size() < most) {
+      events.push_back(std::move(queue_.front()));
+      queue_.pop_front();
+    }
+    if (queue_.empty()) dropped = std::exchange(dropped_, 0);
+  }
+  for (const Event& e : events) hand_out(e);
+  if (dropped > 0)
+    hand_out(LogEvent{.level = Level::warn,
+                      .at = clock_.wall(),
+                      .event = "log.dropped",
+                      .fields = {{"count", std::to_string(dropped)}}});
+}
+
+void HostEvents::hand_out(const Event& event) const {
+  if (const auto* s = std::get_if<InstanceState>(&event)) {
+    const sendonce_state_event out{.struct_size = sizeof out,
+                                   .state = s->state,
+                                   .exit_code = s->exit_code,
+                                   .reserved0 = 0,
+                                   .reason = borrowed(s->reason)};
+    return host_.state(host_.ctx, &out);
+  }
+  const auto& l = std::get<LogEvent>(event);
+  std::vector<sendonce_kv> fields;
+  fields.reserve(l.fields.size());
+  for (const auto& [key, value] : l.fields) fields.push_back({borrowed(key), borrowed(value)});
+  const sendonce_log_event out{.struct_size = sizeof out,
+                               .level = static_cast<std::int32_t>(l.level),
+                               .time_ns = l.at.time_since_epoch().count(),
+                               .event = borrowed(l.event),
+                               .fields = fields.data(),
+                               .field_count = fields.size()};
+  host_.log(host_.ctx, &out);
+}
+
+}  // namespace sendonce

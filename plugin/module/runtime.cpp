@@ -1,0 +1,226 @@
+#include "plugin/module/runtime.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <sysexits.h>
+
+#include "config/reload.hpp"
+#include "plugin/core/random.hpp"
+#include "plugin/module/admin_verbs.hpp"
+#include "plugin/module/metrics.hpp"
+#include "plugin/module/status.hpp"
+
+namespace sendonce {
+namespace {
+
+constexpr Duration kStuckAfter = std::chrono::seconds(10);
+constexpr Duration kDrainTail = std::chrono::seconds(2);  // to hand back what never started
+
+}  // namespace
+
+// In the order of their making; destroyed in reverse.
+struct Runtime::Parts {
+  ApnsTokenSources tokens{};
+  Composition composition{};
+  std::unique_ptr<H2Transport> transport{};
+  std::unique_ptr<LmdbLedger> ledger{};
+  std::unique_ptr<LedgerThread> lane{};
+  std::unique_ptr<NatsBroker> broker{};
+  std::unique_ptr<Engine> engine{};
+  std::unique_ptr<EngineThread> engine_thread{};
+  std::unique_ptr<AdminServer> admin{};
+  std::atomic<bool> ledger_lost{false};
+};
+
+Runtime::Runtime(std::string path, Config config, std::string credentials_dir, const Clock& clock,
+                 HostEvents& events)
+    : path_(std::move(path)),
+      config_(std::move(config)),
+      credentials_dir_(std::move(credentials_dir)),
+      clock_(clock),
+      events_(events) {}
+
+Runtime::~Runtime() {
+  stop();
+}
+
+Result<void> Runtime::start() {
+  if (parts_ != nullptr) return fail(Errc::invalid, "already started");
+  {
+    const std::lock_guard lock(mutex_);
+    parts_ = std::make_unique<Parts>();
+  }
+  started_ = clock_.wall();
+  auto started = start_parts();
+  if (!started) {
+    stop();
+    return started;
+  }
+  events_.change({.state = SENDONCE_STATE_STARTING, .exit_code = 0, .reason = "connecting"});
+  return {};
+}
+
+Result<void> Runtime::start_parts() {
+  Parts& p = *parts_;
+  SO_TRY(p.composition, compose(config_, credentials_dir_, p.tokens));
+  SO_TRY(ConnectionOptions connection, connection_of(config_, credentials_dir_));
+
+  LedgerOptions options = ledger_options(config_);
+  options.progress = [this](std::uint64_t done, std::uint64_t total) {
+    events_.info("ledger.rebuilding", {{"rows", done}, {"of", total}});
+  };
+  SO_TRY(p.ledger, open_ledger(std::move(options)));
+  events_.info("ledger.opened", {{"id", p.ledger->id()}, {"rows", p.ledger->stats().rows}});
+
+  SO_TRY(p.transport, H2Transport::create(clock_, events_, system_seed()));
+  for (std::size_t i = 0; i < p.composition.transports.size(); ++i)
+    SO_CHECK(p.transport->add_provider(ProviderIndex(static_cast<std::uint16_t>(i)),
+                                       p.composition.transports[i]));
+  H2Transport& transport = *p.transport;
+  p.lane = std::make_unique<LedgerThread>(
+      *p.ledger, clock_,
+      LedgerThreadOptions{.linger = config_.ledger.linger,
+                          .wake = [&transport] { transport.wake(); },
+                          .fatal =
+                              [&p, this](const Error& error) {
+                                events_.error("ledger.lost", {{"error", error.text}});
+                                p.ledger_lost = true;
+                              }});
+  p.broker = std::make_unique<NatsBroker>(
+      NatsBrokerOptions{.connection = std::move(connection),
+                        .api_prefix = js_api_prefix(config_.nats.domain, config_.nats.api_prefix),
+                        .ledger_id = p.ledger->id(),
+                        .lanes = lanes_of(config_)},
+      clock_, events_, [&transport] { transport.wake(); });
+  p.engine = std::make_unique<Engine>(EngineDeps{clock_, events_, *p.broker, *p.lane, *p.transport},
+                                      EngineOptions{.ledger_id = p.ledger->id(),
+                                                    .secret = p.ledger->secret().expose(),
+                                                    .seed = system_seed()},
+                                      p.composition.classes, p.composition.slots);
+  p.engine_thread = std::make_unique<EngineThread>(*p.engine, *p.transport, clock_);
+  p.admin = std::make_unique<AdminServer>(clock_, events_);
+
+  if (!config_.instance.socket.empty())
+    SO_CHECK(p.admin->start(
+        config_.instance.socket,
+        [this](const AdminRequest& request, AdminReply& reply) { return handle(request, reply); }));
+  p.broker->start();
+  p.engine_thread->start();
+  return {};
+}
+
+Result<void> Runtime::reload() {
+  if (parts_ == nullptr) return fail(Errc::invalid, "not running");
+  LoadResult loaded = load_config(path_, Surroundings::look);
+  if (!loaded.config) return std::unexpected(to_error(loaded.findings));
+  const std::vector<Change> changes = compare(config_, *loaded.config);
+  for (const Change& c : changes)
+    if (c.applies == OnReload::restart)
+      return fail(Errc::invalid, c.field + " cannot change while running: restart sendonced");
+  Parts& p = *parts_;
+  SO_TRY(Composition next, compose(*loaded.config, credentials_dir_, p.tokens));
+  Result<void> applied{};
+  p.engine_thread->run([&](Engine& engine) {
+    for (std::size_t i = 0; i < next.transports.size(); ++i) {
+      applied = p.transport->add_provider(ProviderIndex(static_cast<std::uint16_t>(i)),
+                                          next.transports[i]);
+      if (!applied) return;
+    }
+    engine.reload(next.classes, next.slots);
+    std::swap(p.composition, next);
+  });
+  SO_CHECK(applied);
+  for (const Change& c : changes)
+    events_.info("config.changed", {{"field", c.field}, {"before", c.before}, {"after", c.after}});
+  const std::lock_guard lock(mutex_);
+  config_ = std::move(*loaded.config);
+  return {};
+}
+
+bool Runtime::drain(Duration timeout) {
+  if (parts_ == nullptr) return true;
+  events_.change({.state = SENDONCE_STATE_DRAINING, .exit_code = 0, .reason = "draining"});
+  parts_->engine_thread->run([](Engine& engine) { engine.drain(); });
+  const bool clean = parts_->engine_thread->wait_drained(std::max(timeout, kDrainTail));
+  stop();
+  return clean;
+}
+
+void Runtime::stop() {
+  if (parts_ == nullptr) return;
+  if (parts_->admin) parts_->admin->stop();
+  if (parts_->engine_thread) parts_->engine_thread->stop();
+  if (parts_->broker) parts_->broker->stop();
+  std::unique_ptr<Parts> parts;
+  {
+    const std::lock_guard lock(mutex_);
+    parts.swap(parts_);
+  }
+  parts.reset();
+  events_.change({.state = SENDONCE_STATE_STOPPED, .exit_code = 0, .reason = "stopped"});
+}
+
+InstanceState Runtime::judge() const {
+  const Parts& p = *parts_;
+  if (p.ledger_lost)
+    return {SENDONCE_STATE_FAILED, EX_IOERR, "the ledger cannot be written: see the log"};
+  std::string waiting;
+  bool ready = false;
+  const EngineReport report = p.engine_thread->report();
+  for (std::size_t i = 0; i < report.classes.size(); ++i) {
+    const LaneState lane = p.broker->lane(ClassIndex(static_cast<std::uint16_t>(i)));
+    const std::string& name = config_.classes[i].name;
+    if (lane.fatal) return {SENDONCE_STATE_FAILED, EX_CONFIG, "class " + name + ": " + lane.reason};
+    const std::string& reason = lane.ready ? report.classes[i].not_ready : lane.reason;
+    if (reason.empty()) {
+      ready = true;
+    } else if (waiting.empty()) {
+      waiting = "class " + name + ": " + reason;
+    }
+  }
+  return {ready ? SENDONCE_STATE_READY : SENDONCE_STATE_WAITING, 0,
+          waiting.empty() ? "ready" : waiting};
+}
+
+bool Runtime::check() {
+  if (parts_ == nullptr) return true;
+  const InstanceState before = events_.state();
+  InstanceState now = judge();
+  if (now.state == SENDONCE_STATE_FAILED && before.state != now.state)
+    events_.error("instance.failed", {{"reason", now.reason}});
+  events_.change(std::move(now));
+  return parts_->engine_thread->makes_progress(kStuckAfter);
+}
+
+std::string Runtime::status_json() const {
+  const std::lock_guard lock(mutex_);
+  StatusInput input{
+      .config = config_, .state = events_.state(), .started = started_, .now = clock_.wall()};
+  if (parts_ != nullptr && parts_->ledger != nullptr) input.ledger_id = parts_->ledger->id();
+  if (parts_ == nullptr || parts_->engine_thread == nullptr) return render_status(input, nullptr);
+  const EngineReport report = parts_->engine_thread->report();
+  return render_status(input, &report);
+}
+
+std::string Runtime::metrics_text() const {
+  const std::lock_guard lock(mutex_);
+  if (parts_ == nullptr || parts_->engine_thread == nullptr) return {};
+  return render_metrics(config_, parts_->engine_thread->report(), parts_->broker->connected());
+}
+
+Result<void> Runtime::handle(const AdminRequest& request, AdminReply& reply) {
+  if (request.verb == "status") {
+    SO_CHECK(request.only({}));
+    reply.result(status_json());
+    return {};
+  }
+  if (request.verb == "metrics") {
+    SO_CHECK(request.only({}));
+    reply.result(metrics_as_json(metrics_text()));
+    return {};
+  }
+  return list_rows(*parts_->ledger, request, reply);
+}
+
+}  // namespace sendonce

@@ -1,0 +1,63 @@
+// The composition root: owns every part of a running sidecar, starts them in order and stops them
+// in reverse. Threads: the engine's, the ledger's, the broker's puller, the admin server's.
+//
+// All calls from one thread at a time, but for those marked [any].
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "config/loader.hpp"
+#include "ledger/ledger_thread.hpp"
+#include "ledger/lmdb/open.hpp"
+#include "plugin/core/clock.hpp"
+#include "plugin/core/error.hpp"
+#include "plugin/module/admin/admin_server.hpp"
+#include "plugin/module/compose.hpp"
+#include "plugin/module/engine_thread.hpp"
+#include "plugin/module/host_events.hpp"
+#include "plugin/transport/h2/h2_transport.hpp"
+
+namespace sendonce {
+
+class Runtime {
+ public:
+  // `path` is the configuration file, read already into `config`. Starts nothing.
+  Runtime(std::string path, Config config, std::string credentials_dir, const Clock& clock,
+          HostEvents& events);
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  // Opens the ledger and starts the threads. On an error nothing is left running.
+  [[nodiscard]] Result<void> start();
+  [[nodiscard]] Result<void> reload();
+  // True: nothing was left in flight. Stops in both cases.
+  [[nodiscard]] bool drain(Duration timeout);
+  void stop();
+
+  [[nodiscard]] Duration configured_drain() const { return config_.instance.drain; }
+  // Reads the parts' state and tells the host when it has changed. False: a thread is stuck.
+  [[nodiscard]] bool check();
+  [[nodiscard]] std::string status_json() const;   // [any]
+  [[nodiscard]] std::string metrics_text() const;  // [any]
+
+ private:
+  struct Parts;
+
+  [[nodiscard]] Result<void> start_parts();
+  [[nodiscard]] InstanceState judge() const;
+  [[nodiscard]] Result<void> handle(const AdminRequest& request, AdminReply& reply);
+
+  std::string path_;
+  Config config_;
+  std::string credentials_dir_;
+  const Clock& clock_;
+  HostEvents& events_;
+  WallTime started_{};
+  mutable std::mutex mutex_{};  // over parts_ and config_, against [any] calls
+  std::unique_ptr<Parts> parts_{};
+};
+
+}  // namespace sendonce

@@ -1,0 +1,102 @@
+#include "plugin/module/status.hpp"
+
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+#include "plugin/core/text.hpp"
+
+namespace sendonce {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json class_json(const ClassConfig& c, const ClassReport& r) {
+  const ClassCounters& n = r.counters;
+  return {{"name", c.name},
+          {"ready", r.not_ready.empty()},
+          {"reason", r.not_ready},
+          {"held", r.held},
+          {"received", n.received},
+          {"redelivered", n.redelivered},
+          {"undecodable", n.undecodable},
+          {"targets", n.targets},
+          {"claimed", n.claimed},
+          {"taken_over", n.taken_over},
+          {"calls", n.calls},
+          {"repeats_in_doubt", n.repeats_in_doubt},
+          {"accepted", n.accepted},
+          {"failed", n.failed},
+          {"unknown", n.unknown},
+          {"suppressed", n.suppressed},
+          {"conflicts", n.conflicts},
+          {"duplicates_suppressed", n.duplicates_suppressed},
+          {"found_ended", n.found_ended},
+          {"fenced", n.fenced},
+          {"dead_letters", n.dead_letters},
+          {"acked", n.acked},
+          {"postponed", n.postponed},
+          {"forgotten", n.forgotten}};
+}
+
+Json provider_json(const ProviderConfig& c, const ProviderReport& r) {
+  Json verdicts = Json::object();
+  for (std::size_t i = 0; i < r.counters.verdicts.size(); ++i)
+    verdicts[std::string(name(static_cast<VerdictClass>(i)))] = r.counters.verdicts[i];
+  Json holds = Json::array();
+  for (const auto& [part, hold] : r.holds)
+    holds.push_back({{"part", part}, {"fault", name(hold.fault)}, {"reason", hold.reason}});
+  return {{"name", c.name},
+          {"kind", name(c.kind)},
+          {"connections", r.pool.connections},
+          {"in_flight", r.pool.open},
+          {"room", r.pool.room},
+          {"queued", r.queued},
+          {"connects", r.pool.connects},
+          {"goaways", r.pool.goaways},
+          {"last_error", r.pool.last_error},
+          {"holds", std::move(holds)},
+          {"invalidations_held", r.invalidations_held},
+          {"device_faults_withheld", r.counters.device_faults_withheld},
+          {"verdicts", std::move(verdicts)}};
+}
+
+Json ledger_json(const std::string& id, const LedgerStats& s) {
+  return {{"id", id},
+          {"rows", s.rows},
+          {"open_rows", s.open_rows},
+          {"outbox_entries", s.outbox_entries},
+          {"used_bytes", s.used_bytes},
+          {"map_bytes", s.map_bytes},
+          {"claims_stopped", s.claims_stopped}};
+}
+
+}  // namespace
+
+std::string_view state_name(std::int32_t state) {
+  constexpr std::array<std::string_view, 6> kNames{"starting", "ready",   "waiting",
+                                                   "draining", "stopped", "failed"};
+  SO_ASSERT(state >= 0 && static_cast<std::size_t>(state) < kNames.size());
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+std::string render_status(const StatusInput& in, const EngineReport* report) {
+  Json j{{"instance", in.config.instance.name},
+         {"state", state_name(in.state.state)},
+         {"reason", in.state.reason},
+         {"config_hash", in.config.hash}};
+  if (report == nullptr) return j.dump();
+  j["started"] = rfc3339(in.started);
+  j["time"] = rfc3339(in.now);
+  j["ledger"] = ledger_json(in.ledger_id, report->ledger);
+  j["events_published"] = report->events_published;
+  j["classes"] = Json::array();
+  for (std::size_t i = 0; i < report->classes.size(); ++i)
+    j["classes"].push_back(class_json(in.config.classes[i], report->classes[i]));
+  j["providers"] = Json::array();
+  for (std::size_t i = 0; i < report->providers.size(); ++i)
+    j["providers"].push_back(provider_json(in.config.providers[i], report->providers[i]));
+  return j.dump();
+}
+
+}  // namespace sendonce

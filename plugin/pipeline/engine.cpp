@@ -1,0 +1,312 @@
+#include "plugin/pipeline/engine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "plugin/core/text.hpp"
+#include "plugin/pipeline/tickets.hpp"
+
+namespace sendonce {
+namespace {
+
+constexpr Duration kLookAfterEvery = std::chrono::seconds(1);
+constexpr Duration kSweepEvery = std::chrono::seconds(1);
+constexpr std::size_t kSweepRows = 1000;
+
+}  // namespace
+
+Engine::Engine(const EngineDeps& deps, EngineOptions options, std::vector<ClassPolicy> classes,
+               std::vector<ProviderSlot> providers)
+    : deps_(deps),
+      options_(std::move(options)),
+      classes_(std::move(classes)),
+      class_states_(classes_.size()),
+      keys_(Credential(options_.secret)),
+      random_(options_.seed),
+      held_(classes_.size()),
+      outbox_(deps.broker, deps.log, options_.ledger_id) {
+  for (std::size_t i = 0; i < classes_.size(); ++i)
+    class_states_[i].limiter.set_rate(classes_[i].config.rate_per_second);
+  for (ProviderSlot& slot : providers) {
+    const ProviderConfig& c = slot.config;
+    auto p = std::make_unique<ProviderState>(ProviderState{
+        .slot = slot,
+        .queue = Dispatcher(classes_),
+        .holds =
+            Holds({.breaker_open_after = c.breaker_open_after, .probe_first = c.breaker_probe}),
+        .limiter = Limiter(c.rate_per_second),
+        .app_scope = slot.provider->app_scope()});
+    providers_.push_back(std::move(p));
+  }
+  read_clock();
+}
+
+Engine::~Engine() = default;
+
+void Engine::read_clock() {
+  now_ = {deps_.clock.wall(), deps_.clock.mono()};
+}
+
+void Engine::request(Ticket ticket, LedgerRequest request) {
+  requests_.push_back({ticket, std::move(request)});
+}
+
+void Engine::poll(Duration wait) {
+  read_clock();
+  deps_.transport.poll(completions_, bounded_wait(wait));
+  read_clock();
+  finish_calls();
+  take_replies();
+  take_confirmations();
+  take_messages();
+  run_timers();
+  renew_credentials();
+  dispatch();
+  sweep();
+  outbox_.poll(deps_.ledger.stats(), now_.mono, requests_);
+  if (!requests_.empty()) deps_.ledger.submit(std::exchange(requests_, {}));
+  give_credit();
+}
+
+Duration Engine::bounded_wait(Duration wait) const {
+  MonoTime until = std::min({now_.mono + wait, looked_after_ + kLookAfterEvery, dispatch_again_});
+  if (!timers_.empty()) until = std::min(until, timers_.top().due);
+  for (const auto& p : providers_) {
+    const auto change = p->holds.next_change();
+    if (change && !p->queue.empty()) until = std::min(until, *change);
+  }
+  return std::max(until - now_.mono, Duration::zero());
+}
+
+void Engine::take_replies() {
+  replies_.clear();
+  deps_.ledger.take(replies_);
+  for (LaneReply& r : replies_) {
+    switch (kind_of(r.ticket)) {
+      case TicketKind::outbox_read:
+      case TicketKind::outbox_remove:
+        if (!r.reply) {
+          outbox_.on_ledger_error(r.ticket);
+        } else if (auto* page = std::get_if<OutboxPage>(&*r.reply)) {
+          outbox_.on_page(std::move(*page));
+        } else {
+          outbox_.on_removed();
+        }
+        continue;
+      case TicketKind::sweep: {
+        sweeping_ = false;
+        const auto* swept = r.reply ? std::get_if<Swept>(&*r.reply) : nullptr;
+        sweep_more_ = swept != nullptr && swept->ended + swept->expired >= kSweepRows;
+        continue;
+      }
+      case TicketKind::delivery:
+        break;
+      case TicketKind::credential:
+      case TicketKind::publication:
+        SO_ASSERT(false);
+    }
+    Delivery* d = deliveries_.find(r.ticket);
+    SO_ASSERT(d != nullptr);
+    if (!r.reply) {
+      if (std::exchange(d->reserved, false)) --provider(*d).reserved;
+      // Nothing was changed (law 11): the claim, settlement or record is simply due again.
+      set_timer(*d, std::chrono::milliseconds(500));
+    } else if (auto* claim = std::get_if<ClaimReply>(&*r.reply)) {
+      on_claim(*d, std::move(*claim));
+    } else if (const auto* settled = std::get_if<Settled>(&*r.reply)) {
+      on_settled(*d, *settled);
+    } else {
+      SO_ASSERT(d->stage == Stage::recording);
+      end(*d);
+    }
+  }
+}
+
+void Engine::take_confirmations() {
+  confirmations_.clear();
+  deps_.broker.take_confirmations(confirmations_);
+  for (const Confirmation& c : confirmations_) {
+    if (kind_of(c.ticket) == TicketKind::publication) {
+      outbox_.on_confirmed(OutboxSeq(low_of(c.ticket)), c.result, now_.mono);
+    } else if (Delivery* d = deliveries_.find(c.ticket); d != nullptr) {
+      on_copied(*d, c.result);
+    }
+  }
+}
+
+void Engine::set_timer(Delivery& delivery, Duration delay) {
+  delivery.due = now_.mono + delay;
+  timers_.push({delivery.due, delivery.ticket});
+}
+
+void Engine::run_timers() {
+  while (!timers_.empty() && timers_.top().due <= now_.mono) {
+    const Timer timer = timers_.top();
+    timers_.pop();
+    Delivery* d = deliveries_.find(timer.ticket);
+    if (d != nullptr && d->due == timer.due) fire(*d);
+  }
+  std::vector<Unanswered> again;
+  again.swap(unanswered_);
+  for (Unanswered& u : again) answer(std::move(u.reply), u.terminate);
+  if (now_.mono - looked_after_ >= kLookAfterEvery) {
+    looked_after_ = now_.mono;
+    look_after_held();
+  }
+}
+
+// What was due is due again; the stage says what it was.
+void Engine::fire(Delivery& delivery) {
+  delivery.due = {};
+  switch (delivery.stage) {
+    case Stage::waiting:
+      delivery.stage = Stage::queued;
+      [[fallthrough]];
+    case Stage::queued:
+      provider(delivery).queue.push(delivery.message->message.message_class, delivery.ticket);
+      return;
+    case Stage::claiming:
+      claim(delivery);
+      return;
+    case Stage::settling:
+      settle(delivery);
+      return;
+    case Stage::copying:
+      publish_copy(delivery);
+      return;
+    case Stage::recording:
+      request(delivery.ticket, DeadLetterDone{policy(delivery).scope, delivery.key});
+      return;
+    case Stage::calling:
+    case Stage::ended:
+      return;
+  }
+}
+
+// Once a second: the broker hears of every message we hold, and deliveries that wait for a provider
+// end with their deadline.
+void Engine::look_after_held() {
+  forget_other_incarnations();
+  for (std::size_t c = 0; c < classes_.size(); ++c)
+    held_.for_each(ClassIndex(static_cast<std::uint16_t>(c)),
+                   [this](HeldMessage& held) { look_after(held); });
+}
+
+void Engine::look_after(HeldMessage& held) {
+  const ClassPolicy& policy = classes_[held.message.message_class.get()];
+  if (!held.forgotten && now_.mono - held.progressed >= policy.config.ack_wait / 3 &&
+      deps_.broker.progress(held.message.reply))
+    held.progressed = now_.mono;
+  if (now_.wall >= held.deadline) {
+    for (const Ticket t : held.deliveries) {
+      Delivery* d = deliveries_.find(t);
+      if (d == nullptr || (d->stage != Stage::queued && d->stage != Stage::waiting)) continue;
+      claim(*d);  // needs no room: the claim rule ends it
+    }
+  }
+  hand_back_if_idle(held);
+}
+
+void Engine::renew_credentials() {
+  for (std::size_t i = 0; i < providers_.size(); ++i) {
+    ProviderState& p = *providers_[i];
+    if (p.credential_asked || now_.mono < p.credential_retry) continue;
+    auto auth = p.slot.provider->needs_auth(now_.wall);
+    if (!auth) continue;
+    p.credential_asked = deps_.transport.submit(ticket_of(TicketKind::credential, i),
+                                                ProviderIndex(static_cast<std::uint16_t>(i)),
+                                                std::move(*auth), p.slot.config.total);
+    if (!p.credential_asked) p.credential_retry = now_.mono + std::chrono::milliseconds(200);
+  }
+}
+
+void Engine::sweep() {
+  if (sweeping_ || (!sweep_more_ && now_.mono - swept_ < kSweepEvery)) return;
+  sweeping_ = true;
+  swept_ = now_.mono;
+  request(ticket_of(TicketKind::sweep, 0), Sweep{.max_rows = kSweepRows});
+}
+
+void Engine::answer(std::string reply, bool terminate) {
+  const auto result = terminate ? deps_.broker.terminate(reply) : deps_.broker.ack(reply);
+  if (!result) unanswered_.push_back({std::move(reply), terminate});
+}
+
+// A message all of whose deliveries wait for long goes back to the broker, which has the longer
+// memory; the ledger knows when each is due.
+void Engine::hand_back_if_idle(HeldMessage& held) {
+  Duration shortest = Duration::max();
+  for (const Ticket t : held.deliveries) {
+    const Delivery* d = deliveries_.find(t);
+    if (d == nullptr || d->stage == Stage::ended) continue;
+    const bool waits = d->stage == Stage::waiting || (draining_ && d->stage == Stage::queued);
+    if (!waits) return;
+    shortest =
+        std::min(shortest, d->stage == Stage::waiting ? d->due - now_.mono : Duration::zero());
+  }
+  const ClassPolicy& policy = classes_[held.message.message_class.get()];
+  const bool crowded = held_.count(held.message.message_class) > policy.config.in_flight;
+  if (!draining_ && !held.forgotten && shortest <= options_.hold_max && !crowded) return;
+  hand_back(held, draining_ ? Duration::zero() : std::min(shortest, options_.nak_max));
+}
+
+void Engine::hand_back(HeldMessage& held, Duration delay) {
+  if (!held.forgotten) {
+    if (!deps_.broker.nak(held.message.reply, std::max(delay, Duration::zero()))) return;
+    ClassState& state = class_states_[held.message.message_class.get()];
+    ++state.counters.postponed;
+    state.handed_back.push(now_.mono + delay);
+  }
+  forget(held);
+}
+
+void Engine::drain() {
+  draining_ = true;
+  look_after_held();
+  give_credit();
+}
+
+bool Engine::drained() const {
+  return draining_ && held_.total() == 0 && requests_.empty() && unanswered_.empty();
+}
+
+void Engine::reload(std::vector<ClassPolicy> classes, std::vector<ProviderSlot> providers) {
+  SO_ASSERT(classes.size() == classes_.size() && providers.size() == providers_.size());
+  classes_ = std::move(classes);
+  for (std::size_t i = 0; i < classes_.size(); ++i)
+    class_states_[i].limiter.set_rate(classes_[i].config.rate_per_second);
+  for (std::size_t i = 0; i < providers_.size(); ++i) {
+    ProviderState& p = *providers_[i];
+    p.slot = providers[i];
+    p.limiter.set_rate(p.slot.config.rate_per_second);
+    p.holds.renewed(now_.mono);
+    p.credential_retry = {};
+    deps_.transport.renew(ProviderIndex(static_cast<std::uint16_t>(i)));
+  }
+}
+
+EngineReport Engine::report() const {
+  EngineReport r;
+  r.ledger = deps_.ledger.stats();
+  r.events_published = outbox_.published();
+  r.draining = draining_;
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    const ClassIndex index(static_cast<std::uint16_t>(i));
+    r.classes.push_back({.counters = class_states_[i].counters,
+                         .held = held_.count(index),
+                         .not_ready = why_not_ready(index)});
+  }
+  for (std::size_t i = 0; i < providers_.size(); ++i) {
+    const ProviderState& p = *providers_[i];
+    ProviderReport report{
+        .counters = p.counters,
+        .invalidations_held = p.hygiene.breaker_open(),
+        .queued = p.queue.size(),
+        .pool = deps_.transport.state(ProviderIndex(static_cast<std::uint16_t>(i)))};
+    for (const auto& [part, hold] : p.holds.all()) report.holds.emplace_back(part, hold);
+    r.providers.push_back(std::move(report));
+  }
+  return r;
+}
+
+}  // namespace sendonce

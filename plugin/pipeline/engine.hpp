@@ -1,0 +1,237 @@
+// The engine: every decision between a JetStream message and its ack. An agent stepped by poll():
+// no thread, no I/O and no clock of its own, so the simulator steps the same code as production.
+//
+// The way of a message, by function:
+//   take_messages -> hold (engine_intake.cpp)        decode, keys, one Delivery a target
+//   dispatch -> start -> claim (engine_claims.cpp)   room, rate and holds, then the ledger
+//   on_claim -> call                                 claimed: over to the transport
+//   finish_calls -> conclude (engine_outcomes.cpp)   verdict, policy, settlement
+//   on_settled -> end -> settle_message              durable: now, and only now, the ack
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "classifiers/provider.hpp"
+#include "ledger/ledger_lane.hpp"
+#include "plugin/broker/broker.hpp"
+#include "plugin/core/clock.hpp"
+#include "plugin/core/log.hpp"
+#include "plugin/core/random.hpp"
+#include "plugin/message/decode.hpp"
+#include "plugin/message/key.hpp"
+#include "plugin/pipeline/counters.hpp"
+#include "plugin/pipeline/dispatcher.hpp"
+#include "plugin/pipeline/held_message.hpp"
+#include "plugin/pipeline/holds.hpp"
+#include "plugin/pipeline/hygiene.hpp"
+#include "plugin/pipeline/limiter.hpp"
+#include "plugin/pipeline/outbox_publisher.hpp"
+#include "plugin/pipeline/policy.hpp"
+
+namespace sendonce {
+
+// A provider as the engine uses it. `provider` is borrowed and outlives the engine (or its reload).
+struct ProviderSlot {
+  ProviderConfig config{};
+  Provider* provider = nullptr;
+};
+
+struct EngineDeps {  // borrowed; all outlive the engine
+  const Clock& clock;
+  Log& log;
+  Broker& broker;
+  LedgerLane& ledger;
+  Transport& transport;
+};
+
+struct EngineOptions {
+  std::string ledger_id{};
+  std::string secret{};  // the ledger's, for keyed hashes
+  std::uint64_t seed = 0;
+  Duration hold_max = std::chrono::seconds(30);  // longer waits go back to the broker
+  Duration nak_max = std::chrono::hours(1);
+  std::size_t outbox_entries_max = 100'000;
+  Duration outbox_age_max = std::chrono::minutes(10);
+};
+
+// Why a class does not take messages; empty: it does.
+struct ClassReport {
+  ClassCounters counters{};
+  std::size_t held = 0;
+  std::string not_ready{};
+};
+
+struct ProviderReport {
+  ProviderCounters counters{};
+  std::vector<std::pair<std::string, Hold>> holds{};
+  bool invalidations_held = false;
+  std::size_t queued = 0;
+  PoolState pool{};
+};
+
+struct EngineReport {
+  std::vector<ClassReport> classes{};
+  std::vector<ProviderReport> providers{};
+  LedgerStats ledger{};
+  std::uint64_t events_published = 0;
+  bool draining = false;
+};
+
+class Engine {
+ public:
+  Engine(const EngineDeps& deps, EngineOptions options, std::vector<ClassPolicy> classes,
+         std::vector<ProviderSlot> providers);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // One duty cycle: bounded work, waits at most `wait` for sockets.
+  void poll(Duration wait);
+
+  // Takes new routes, rates, retries and policies for future attempts. Same classes and providers
+  // in the same order; the caller has checked (config/reload.hpp).
+  void reload(std::vector<ClassPolicy> classes, std::vector<ProviderSlot> providers);
+
+  // Takes no more messages and hands back what has not started; calls in flight go on.
+  void drain();
+  [[nodiscard]] bool drained() const;
+
+  [[nodiscard]] EngineReport report() const;
+
+ private:
+  struct Now {
+    WallTime wall{};
+    MonoTime mono{};
+  };
+  struct Timer {
+    MonoTime due{};
+    Ticket ticket{};
+    friend bool operator>(const Timer& a, const Timer& b) { return a.due > b.due; }
+  };
+  struct ClassState {
+    ClassCounters counters{};
+    Limiter limiter{};
+    std::size_t credit = 0;
+    std::priority_queue<MonoTime, std::vector<MonoTime>, std::greater<>> handed_back{};
+    std::uint32_t incarnation = 0;
+    std::string not_ready{};
+  };
+  struct ProviderState {
+    ProviderSlot slot{};
+    Dispatcher queue;
+    Holds holds;
+    Hygiene hygiene{};
+    Limiter limiter{};
+    ProviderCounters counters{};
+    std::size_t reserved = 0;  // claims under way that will want room
+    MonoTime credential_retry{};
+    std::uint32_t credential_failures = 0;
+    bool credential_asked = false;
+    std::string app_scope{};
+  };
+
+  // engine_intake.cpp
+  void take_messages();
+  void hold(Message message);
+  void hold_poison(Message message, std::string reason);
+  [[nodiscard]] Result<std::vector<ProviderIndex>> resolve(const Notification& note,
+                                                           const ClassPolicy& policy) const;
+  void add_delivery(HeldMessage& held, std::uint16_t target, ProviderIndex provider);
+  void forget_other_incarnations();
+  void give_credit();
+  [[nodiscard]] std::string why_not_ready(ClassIndex message_class) const;
+
+  // engine_claims.cpp
+  void dispatch();
+  void dispatch_one(ProviderState& provider, std::size_t room, std::size_t streams);
+  [[nodiscard]] bool start(ProviderState& provider, Delivery& delivery);
+  void claim(Delivery& delivery);
+  void on_claim(Delivery& delivery, ClaimReply reply);
+  void on_claimed(Delivery& delivery, const Claimed& claimed);
+  void on_done(Delivery& delivery, const Done& done);
+  void call(Delivery& delivery);
+  void give_back(Delivery& delivery, Duration delay, std::string reason);
+  void wait_again(Delivery& delivery, WallTime until);
+
+  // engine_outcomes.cpp
+  void finish_calls();
+  void finish_call(Completion completion);
+  void conclude(Delivery& delivery, Verdict verdict, bool answered);
+  void heed(ProviderState& provider, Delivery& delivery, const Verdict& verdict);
+  void settle(Delivery& delivery);
+  void on_settled(Delivery& delivery, const Settled& settled);
+  void copy(Delivery& delivery, CopyOf copy_of, std::string reason);
+  [[nodiscard]] Publication copy_of(const Delivery& delivery) const;
+  void publish_copy(Delivery& delivery);
+  void on_copied(Delivery& delivery, const Result<void>& result);
+  void end(Delivery& delivery);
+  void settle_message(HeldMessage& held);
+  void forget(HeldMessage& held);
+  void count_ending(Delivery& delivery, State state);
+
+  // engine.cpp
+  void take_replies();
+  void take_confirmations();
+  void run_timers();
+  void fire(Delivery& delivery);
+  void look_after_held();
+  void look_after(HeldMessage& held);
+  void hand_back_if_idle(HeldMessage& held);
+  void hand_back(HeldMessage& held, Duration delay);
+  void renew_credentials();
+  void sweep();
+  void set_timer(Delivery& delivery, Duration delay);
+  void request(Ticket ticket, LedgerRequest request);
+  void answer(std::string reply, bool terminate);
+  void read_clock();
+  [[nodiscard]] Duration bounded_wait(Duration wait) const;
+
+  [[nodiscard]] const ClassPolicy& policy(const Delivery& d) const {
+    return classes_[d.message->message.message_class.get()];
+  }
+  [[nodiscard]] ClassState& state(const Delivery& d) {
+    return class_states_[d.message->message.message_class.get()];
+  }
+  [[nodiscard]] const Target& target(const Delivery& d) const {
+    return d.message->note.targets[d.target];
+  }
+  [[nodiscard]] ProviderState& provider(const Delivery& d) { return *providers_[d.provider.get()]; }
+  [[nodiscard]] Attempt attempt(const Delivery& d) const;
+
+  EngineDeps deps_;
+  EngineOptions options_;
+  std::vector<ClassPolicy> classes_;
+  std::vector<ClassState> class_states_;
+  std::vector<std::unique_ptr<ProviderState>> providers_{};
+  EnvelopeDecoder decoder_{};
+  KeyMaker keys_;
+  Random random_;
+  Now now_{};
+  DeliveryPool deliveries_{};
+  HeldMessages held_;
+  OutboxPublisher outbox_;
+  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_{};
+  std::vector<TicketedRequest> requests_{};
+  struct Unanswered {
+    std::string reply{};
+    bool terminate = false;
+  };
+  std::vector<Unanswered> unanswered_{};      // acks that could not even be buffered
+  MonoTime dispatch_again_{MonoTime::max()};  // when a rate has its next token
+  MonoTime looked_after_{};
+  MonoTime swept_{};
+  bool sweeping_ = false;
+  bool sweep_more_ = false;
+  bool draining_ = false;
+  // Scratch, reused every cycle.
+  std::vector<Completion> completions_{};
+  std::vector<LaneReply> replies_{};
+  std::vector<Message> arrived_{};
+  std::vector<Confirmation> confirmations_{};
+};
+
+}  // namespace sendonce

@@ -1,0 +1,265 @@
+// From a waiting delivery to a claim, and from the claim to the call.
+#include <algorithm>
+#include <utility>
+
+#include "plugin/core/text.hpp"
+#include "plugin/pipeline/engine.hpp"
+
+namespace sendonce {
+namespace {
+
+constexpr Duration kBusyFirst = std::chrono::milliseconds(50);
+constexpr Duration kBusyMax = std::chrono::seconds(5);
+
+template <class... F>
+struct Overload : F... {
+  using F::operator()...;
+};
+
+Verdict not_started(std::string reason) {
+  return {.name = VerdictClass::retryable,
+          .effect = Effect::not_sent,
+          .fault = Fault::provider,
+          .reason = std::move(reason)};
+}
+
+// Of what the provider would see twice: without credentials, which may be renewed in between.
+RequestHash request_hash(const HttpRequest& request) {
+  Sha256 sha;
+  sha.begin();
+  sha.update_field(request.method);
+  sha.update_field(request.path);
+  sha.update_field(request.body);
+  if (const auto key = request.headers.find("idempotency-key")) sha.update_field(*key);
+  const Sha256Digest digest = sha.finish();
+  RequestHash hash;
+  std::copy_n(digest.begin(), hash.bytes.size(), hash.bytes.begin());
+  return hash;
+}
+
+}  // namespace
+
+Attempt Engine::attempt(const Delivery& d) const {
+  const HeldMessage& held = *d.message;
+  return {.notification = held.note,
+          .target = target(d),
+          .key = d.key,
+          .nid = held.nid_digest,
+          .collapse = held.collapse,
+          .deadline = held.deadline};
+}
+
+void Engine::dispatch() {
+  dispatch_again_ = MonoTime::max();
+  if (draining_) return;
+  for (std::size_t i = 0; i < providers_.size(); ++i) {
+    ProviderState& p = *providers_[i];
+    if (p.queue.empty()) continue;
+    const ProviderIndex index(static_cast<std::uint16_t>(i));
+    const PoolState pool = deps_.transport.state(index);
+    const std::size_t room = pool.room > p.reserved ? pool.room - p.reserved : 0;
+    if (room == 0) {
+      deps_.transport.warm_up(index);
+      continue;
+    }
+    dispatch_one(p, room, pool.open + pool.room);
+  }
+}
+
+void Engine::dispatch_one(ProviderState& p, std::size_t room, std::size_t streams) {
+  std::vector<std::pair<ClassIndex, Ticket>> not_now;
+  while (room > 0 && !p.queue.empty() && p.slot.provider->ready(now_.wall)) {
+    if (!p.limiter.allows(now_.mono)) {
+      dispatch_again_ = std::min(dispatch_again_, p.limiter.next(now_.mono));
+      break;
+    }
+    const bool last_quarter = streams >= 4 && room <= streams / 4;
+    const auto ticket = p.queue.pop(last_quarter);
+    if (!ticket) break;
+    Delivery* d = deliveries_.find(*ticket);
+    if (d == nullptr || d->stage != Stage::queued) continue;  // its message was handed back
+    ClassState& of_class = state(*d);
+    const bool in_rate = of_class.limiter.allows(now_.mono);
+    if (!in_rate) dispatch_again_ = std::min(dispatch_again_, of_class.limiter.next(now_.mono));
+    if (!in_rate || !p.holds.may_start(d->part, now_.mono)) {
+      not_now.emplace_back(d->message->message.message_class, *ticket);
+      if (d->part.empty() && p.holds.held(now_.mono)) break;
+      continue;
+    }
+    if (!start(p, *d)) continue;
+    of_class.limiter.take();
+    p.limiter.take();
+    --room;
+  }
+  for (auto it = not_now.rbegin(); it != not_now.rend(); ++it)
+    p.queue.put_back(it->first, it->second);
+}
+
+// False: no room is needed, the claim ends the row.
+bool Engine::start(ProviderState& p, Delivery& d) {
+  const bool late = now_.wall >= d.message->deadline;
+  if (d.refused.empty() && !late) {
+    auto prepared = p.slot.provider->prepare(attempt(d), now_.wall);
+    if (prepared) {
+      d.request = std::move(*prepared);
+    } else {
+      d.refused = std::move(prepared.error().text);
+    }
+  }
+  const bool calls = d.refused.empty() && !late;
+  if (calls) {
+    d.reserved = true;
+    ++p.reserved;
+  } else {
+    p.holds.probe_lost({}, now_.mono);
+    p.holds.probe_lost(d.part, now_.mono);
+  }
+  claim(d);
+  return calls;
+}
+
+void Engine::claim(Delivery& d) {
+  const ClassPolicy& c = policy(d);
+  HeldMessage& held = *d.message;
+  d.stage = Stage::claiming;
+  d.due = {};
+  if (d.request) {
+    // The call must have ended before the lease does.
+    d.request->not_after_wall = held.deadline;
+    d.request->not_after_mono = now_.mono + c.config.claim - provider(d).slot.config.total;
+  }
+  request(d.ticket, ClaimRequest{.scope = c.scope,
+                                 .key = d.key,
+                                 .previous_key = d.previous_key,
+                                 .nid = held.nid,
+                                 .event = held.event,
+                                 .recipient = held.recipient,
+                                 .campaign = held.campaign,
+                                 .fingerprint = d.fingerprint,
+                                 .lease = c.config.claim,
+                                 .retention = c.config.retention,
+                                 .stored_at = held.message.stored_at,
+                                 .deadline = held.deadline,
+                                 .message_class = c.config.name,
+                                 .provider = provider(d).slot.config.name,
+                                 .ref = target(d).ref,
+                                 .device = DeviceClaim{d.device, target(d).registered_at},
+                                 .event_id = held.note.event_id,
+                                 .refused = d.refused});
+}
+
+void Engine::on_claim(Delivery& d, ClaimReply reply) {
+  SO_ASSERT(d.stage == Stage::claiming);
+  ProviderState& p = provider(d);
+  if (std::exchange(d.reserved, false)) --p.reserved;
+  if (!std::holds_alternative<Claimed>(reply)) {
+    d.request.reset();
+    p.holds.probe_lost({}, now_.mono);
+    p.holds.probe_lost(d.part, now_.mono);
+  }
+  const auto act = Overload{
+      [&](const Claimed& c) { on_claimed(d, c); },
+      // A claim of ours ends long before its lease does: ask again soon.
+      [&](const Busy& b) {
+        const Duration soon =
+            std::min(kBusyFirst * (1 << std::min<int>(d.local_tries++, 8)), kBusyMax);
+        wait_again(d, std::min(b.until, now_.wall + soon));
+      },
+      [&](const Waiting& w) { wait_again(d, w.until); },
+      [&](const Done& done) { on_done(d, done); },
+      [&](const Conflict&) {
+        ++state(d).counters.conflicts;
+        deps_.log.warn("claim.conflict",
+                       {{"class", policy(d).config.name}, {"key", short_key(d.key)}});
+        copy(d, CopyOf::conflict, "same key, other content");
+      },
+      [&](const DeadLetterDue& due) {
+        if (!d.refused.empty()) count_ending(d, State::failed);
+        copy(d, CopyOf::failed_delivery, due.reason);
+      },
+      [&](const Stopped&) { wait_again(d, now_.wall + std::chrono::seconds(1)); },
+  };
+  std::visit(act, reply);
+}
+
+void Engine::on_claimed(Delivery& d, const Claimed& claimed) {
+  ClassState& of_class = state(d);
+  ++of_class.counters.claimed;
+  if (claimed.taken_over) ++of_class.counters.taken_over;
+  d.fence = claimed.fence;
+  d.carried = claimed.carried;
+  d.attempts = claimed.attempts;
+  const AmbiguityPolicy ambiguous = policy(d).ambiguous(d.message->note.channel);
+  const ClaimVerdict judged = judge_claim(claimed, ambiguous, policy(d).config.retry);
+  if (!judged.proceed) {
+    d.verdict = {.reason = judged.reason};
+    d.decision = {.state = State::unknown, .counted = false, .reason = judged.reason};
+    d.attempted = false;
+    return settle(d);
+  }
+  if (draining_) return give_back(d, Duration::zero(), "draining");
+  if (!d.request) return give_back(d, Duration::zero(), "claimed without a request");
+  if (ambiguous == AmbiguityPolicy::resend_with_key) {
+    d.request_hash = request_hash(*d.request);
+    if (claimed.carried != Effect::not_sent && claimed.request != RequestHash{} &&
+        claimed.request != d.request_hash) {
+      d.verdict = {.reason = "request_changed"};
+      d.decision = {.state = State::unknown, .counted = false, .reason = "request_changed"};
+      d.attempted = false;
+      return settle(d);
+    }
+  }
+  call(d);
+}
+
+void Engine::call(Delivery& d) {
+  ProviderState& p = provider(d);
+  const bool in_doubt = d.carried != Effect::not_sent;
+  d.stage = Stage::calling;
+  if (!deps_.transport.submit(d.ticket, d.provider, std::move(*d.request), p.slot.config.total)) {
+    d.request.reset();
+    return give_back(d, std::chrono::milliseconds(20), "no free stream");
+  }
+  d.request.reset();
+  ++state(d).counters.calls;
+  if (in_doubt) ++state(d).counters.repeats_in_doubt;
+}
+
+// A claim that is not followed by a call: nothing was sent, nothing is counted.
+void Engine::give_back(Delivery& d, Duration delay, std::string reason) {
+  d.request.reset();
+  d.verdict = not_started(std::move(reason));
+  d.decision = {.state = State::waiting, .delay = delay, .counted = false};
+  d.attempted = false;
+  settle(d);
+}
+
+void Engine::wait_again(Delivery& d, WallTime until) {
+  const Duration delay = until - now_.wall;
+  if (delay <= Duration::zero()) {
+    d.stage = Stage::queued;
+    provider(d).queue.push(d.message->message.message_class, d.ticket);
+    if (draining_) hand_back_if_idle(*d.message);
+    return;
+  }
+  d.stage = Stage::waiting;
+  set_timer(d, delay);
+  hand_back_if_idle(*d.message);
+}
+
+void Engine::on_done(Delivery& d, const Done& done) {
+  ClassState& of_class = state(d);
+  if (done.suppressed_now) {
+    count_ending(d, done.state);
+  } else if (d.message->message.delivered > 1) {
+    ++of_class.counters.found_ended;
+  } else {
+    ++of_class.counters.duplicates_suppressed;
+    deps_.log.debug("claim.duplicate", {{"class", policy(d).config.name},
+                                        {"key", short_key(d.key)},
+                                        {"outcome", name(done.state)}});
+  }
+  end(d);
+}
+
+}  // namespace sendonce

@@ -1,0 +1,179 @@
+// From a message to deliveries that wait for their turn.
+#include <algorithm>
+#include <utility>
+
+#include "plugin/core/text.hpp"
+#include "plugin/pipeline/engine.hpp"
+
+namespace sendonce {
+
+void Engine::take_messages() {
+  arrived_.clear();
+  deps_.broker.take(arrived_);
+  for (Message& m : arrived_) {
+    ClassState& state = class_states_[m.message_class.get()];
+    ++state.counters.received;
+    if (m.delivered > 1) ++state.counters.redelivered;
+    if (HeldMessage* held = held_.find(m); held != nullptr) {
+      held->message.reply =
+          std::move(m.reply);  // the same message once more: the newer reply serves
+      held->progressed = now_.mono;
+      continue;
+    }
+    hold(std::move(m));
+  }
+}
+
+void Engine::hold(Message message) {
+  const ClassPolicy& policy = classes_[message.message_class.get()];
+  auto note = decoder_.decode(message.body);
+  if (!note) return hold_poison(std::move(message), std::move(note.error().text));
+  auto routes = resolve(*note, policy);
+  if (!routes) return hold_poison(std::move(message), std::move(routes.error().text));
+  auto digest = keys_.nid_digest(policy.recipe, *note);
+  if (!digest) return hold_poison(std::move(message), std::move(digest.error().text));
+
+  HeldMessage& held = held_.add(std::move(message));
+  held.note = std::move(*note);
+  held.nid_digest = *digest;
+  held.nid = nid_from(*digest);
+  held.event = keys_.event_lookup(held.note.event_id);
+  held.recipient = keys_.recipient_lookup(held.note.recipient);
+  held.campaign = keys_.campaign_lookup(held.note.campaign_id);
+  held.progressed = now_.mono;
+  held.deadline = held.message.stored_at + policy.config.expires;
+  if (held.note.expires_at) held.deadline = std::min(held.deadline, *held.note.expires_at);
+  held.collapse = !held.note.collapse.empty() ? held.note.collapse
+                                              : expand_collapse(policy.config.collapse, held.note);
+  if (held.collapse.empty()) held.collapse = collapse_from(held.nid_digest);
+  held.deliveries.reserve(routes->size());
+  for (std::size_t i = 0; i < routes->size(); ++i)
+    add_delivery(held, static_cast<std::uint16_t>(i), (*routes)[i]);
+}
+
+// Which provider each target goes to, or why the message cannot be sent as it is.
+Result<std::vector<ProviderIndex>> Engine::resolve(const Notification& note,
+                                                   const ClassPolicy& policy) const {
+  std::vector<ProviderIndex> found;
+  found.reserve(note.targets.size());
+  for (std::size_t i = 0; i < note.targets.size(); ++i) {
+    const Target& t = note.targets[i];
+    const auto matches = [&](const std::pair<Channel, ProviderIndex>& route) {
+      const ProviderConfig& c = providers_[route.second.get()]->slot.config;
+      return route.first == note.channel && (t.kind ? c.kind == *t.kind : c.name == t.provider);
+    };
+    const auto it = std::ranges::find_if(policy.routes, matches);
+    if (it == policy.routes.end())
+      return fail(Errc::invalid, "targets[" + std::to_string(i) + "]: no such provider on the " +
+                                     std::string(name(note.channel)) + " route of class " +
+                                     policy.config.name);
+    found.push_back(it->second);
+  }
+  return found;
+}
+
+void Engine::add_delivery(HeldMessage& held, std::uint16_t target_index, ProviderIndex index) {
+  const ClassPolicy& policy = classes_[held.message.message_class.get()];
+  ProviderState& p = *providers_[index.get()];
+  const Target& t = held.note.targets[target_index];
+  Delivery& d = deliveries_.add();
+  d.message = &held;
+  d.target = target_index;
+  d.provider = index;
+  auto normal = p.slot.provider->normal_form(t);
+  if (!normal) d.refused = std::move(normal.error().text);
+  const Destination& destination = normal ? *normal : t.destination;
+  const ProviderKind kind = p.slot.config.kind;
+  d.key = keys_.delivery_key(held.nid_digest, kind, p.app_scope, destination);
+  if (policy.previous) {
+    if (const auto digest = keys_.nid_digest(*policy.previous, held.note))
+      d.previous_key = keys_.delivery_key(*digest, kind, p.app_scope, destination);
+  }
+  d.fingerprint = keys_.fingerprint(held.note, kind);
+  d.device = keys_.device_hash(kind, p.app_scope, destination);
+  held.deliveries.push_back(d.ticket);
+  ++held.open;
+  ++state(d).counters.targets;
+  p.queue.push(held.message.message_class, d.ticket);
+}
+
+// What cannot be decoded has one pseudo-delivery: its copy for the dead-letter stream.
+void Engine::hold_poison(Message message, std::string reason) {
+  ClassState& state = class_states_[message.message_class.get()];
+  ++state.counters.undecodable;
+  HeldMessage& held = held_.add(std::move(message));
+  held.poison = true;
+  held.progressed = now_.mono;
+  held.deadline = WallTime::max();
+  Delivery& d = deliveries_.add();
+  d.message = &held;
+  held.deliveries.push_back(d.ticket);
+  held.open = 1;
+  deps_.log.warn(
+      "message.undecodable",
+      {{"class", policy(d).config.name}, {"sequence", held.message.seq.get()}, {"reason", reason}});
+  copy(d, CopyOf::undecodable, std::move(reason));
+}
+
+// An old reply would remove the new message that has its sequence by now (measured): what was
+// pulled in another incarnation is never answered.
+void Engine::forget_other_incarnations() {
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    const ClassIndex index(static_cast<std::uint16_t>(c));
+    const LaneState lane = deps_.broker.lane(index);
+    ClassState& state = class_states_[c];
+    if (lane.incarnation == state.incarnation) continue;
+    state.incarnation = lane.incarnation;
+    held_.for_each(index, [&](HeldMessage& held) {
+      if (held.forgotten || held.message.incarnation == lane.incarnation) return;
+      held.forgotten = true;
+      ++state.counters.forgotten;
+    });
+  }
+}
+
+std::string Engine::why_not_ready(ClassIndex message_class) const {
+  if (draining_) return "draining";
+  const ClassPolicy& policy = classes_[message_class.get()];
+  const ClassState& state = class_states_[message_class.get()];
+  const LedgerStats stats = deps_.ledger.stats();
+  if (stats.claims_stopped) return "the ledger's map or disk is nearly full: no new claims";
+  if (stats.outbox_entries > options_.outbox_entries_max)
+    return "the outbox is not being confirmed: is the outcome stream there? run sendonce setup";
+  if (stats.outbox_oldest && now_.wall - *stats.outbox_oldest > options_.outbox_age_max)
+    return "outcome events wait for longer than 10 minutes: is the outcome stream there? run "
+           "sendonce setup";
+  const std::size_t pending = held_.count(message_class) + state.handed_back.size();
+  if (pending * 5 >= static_cast<std::size_t>(policy.config.max_ack_pending) * 4) {
+    for (const auto& [channel, index] : policy.routes)
+      if (providers_[index.get()]->holds.held(now_.mono))
+        return "blocked by " + providers_[index.get()]->slot.config.name;
+    return "too many messages wait for a retry";
+  }
+  const LaneState lane = deps_.broker.lane(message_class);
+  return lane.ready ? std::string() : lane.reason;
+}
+
+void Engine::give_credit() {
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    const ClassIndex index(static_cast<std::uint16_t>(c));
+    ClassState& state = class_states_[c];
+    while (!state.handed_back.empty() && state.handed_back.top() <= now_.mono)
+      state.handed_back.pop();
+    if (looked_after_ == now_.mono || draining_) {  // the reasons change slowly
+      std::string reason = why_not_ready(index);
+      if (reason != state.not_ready)
+        deps_.log.info(reason.empty() ? "class.ready" : "class.not_ready",
+                       {{"class", classes_[c].config.name}, {"reason", reason}});
+      state.not_ready = std::move(reason);
+    }
+    const std::size_t held = held_.count(index);
+    const std::size_t most = classes_[c].config.in_flight;
+    const std::size_t credit = !state.not_ready.empty() || held >= most ? 0 : most - held;
+    if (credit == state.credit) continue;
+    state.credit = credit;
+    deps_.broker.credit(index, credit);
+  }
+}
+
+}  // namespace sendonce

@@ -1,0 +1,225 @@
+// From an answer to a durable outcome, and from the outcome to the ack.
+#include <algorithm>
+#include <utility>
+
+#include "plugin/core/text.hpp"
+#include "plugin/message/dead_letter.hpp"
+#include "plugin/pipeline/engine.hpp"
+#include "plugin/pipeline/tickets.hpp"
+
+namespace sendonce {
+namespace {
+
+constexpr Duration kCopyRetry = std::chrono::seconds(1);
+constexpr Duration kCopyRefusedRetry = std::chrono::seconds(30);
+constexpr Duration kCredentialRetryFirst = std::chrono::seconds(1);
+constexpr Duration kCredentialRetryMax = std::chrono::seconds(60);
+
+}  // namespace
+
+void Engine::finish_calls() {
+  for (Completion& c : completions_) finish_call(std::move(c));
+  completions_.clear();
+}
+
+void Engine::finish_call(Completion completion) {
+  if (kind_of(completion.ticket) == TicketKind::credential) {
+    ProviderState& p = *providers_[low_of(completion.ticket)];
+    p.credential_asked = false;
+    const Verdict verdict = p.slot.provider->accept_auth(completion.result, now_.wall);
+    if (verdict.effect == Effect::sent) {
+      p.credential_failures = 0;
+      p.holds.renewed(now_.mono);
+      return;
+    }
+    const Duration delay = std::min(
+        kCredentialRetryFirst * (1U << std::min(p.credential_failures, 6U)), kCredentialRetryMax);
+    ++p.credential_failures;
+    p.credential_retry = now_.mono + delay;
+    deps_.log.error("provider.credential_failed",
+                    {{"provider", p.slot.config.name}, {"reason", verdict.reason}});
+    if (!p.slot.provider->ready(now_.wall))
+      p.holds.open({}, verdict.fault, verdict.reason, now_.mono);
+    return;
+  }
+  Delivery* d = deliveries_.find(completion.ticket);
+  SO_ASSERT(d != nullptr && d->stage == Stage::calling);
+  ProviderState& p = provider(*d);
+  p.counters.call_time_ns += static_cast<std::uint64_t>(completion.elapsed.count());
+  Verdict verdict = p.slot.provider->classify(target(*d), completion.result, now_.wall);
+  const auto* failure = std::get_if<CallFailure>(&completion.result);
+  conclude(*d, std::move(verdict), failure == nullptr || failure->effect != Effect::not_sent);
+}
+
+void Engine::conclude(Delivery& d, Verdict verdict, bool answered) {
+  ProviderState& p = provider(d);
+  const ClassPolicy& c = policy(d);
+  verdict = p.hygiene.weigh(std::move(verdict));
+  d.device_believed = p.hygiene.believes(verdict, target(d));
+  if (verdict.fault == Fault::device && !d.device_believed) ++p.counters.device_faults_withheld;
+  ++p.counters.verdicts[static_cast<std::size_t>(verdict.name)];
+  heed(p, d, verdict);
+  const AttemptContext context{.carried = d.carried,
+                               .attempts = d.attempts,
+                               .provider_answered = answered,
+                               .age = now_.wall - d.message->message.stored_at,
+                               .until_deadline = d.message->deadline - now_.wall,
+                               .policy = c.ambiguous(d.message->note.channel)};
+  d.decision = decide(verdict, context, c.config.retry, random_);
+  if (!answered) ++d.local_tries;
+  d.verdict = std::move(verdict);
+  d.attempted = true;
+  settle(d);
+}
+
+// What the verdict means for the provider: holds, credentials, connections.
+void Engine::heed(ProviderState& p, Delivery& d, const Verdict& verdict) {
+  if (verdict.scope == FaultScope::part) d.part = verdict.part;
+  if (p.holds.report(verdict, d.part, d.message->recipient, now_.mono))
+    deps_.log.error("provider.held", {{"provider", p.slot.config.name},
+                                      {"part", d.part},
+                                      {"fault", name(verdict.fault)},
+                                      {"reason", verdict.reason}});
+  if (verdict.refresh_credential) p.slot.provider->credential_refused(now_.wall);
+  if (verdict.reconnect) deps_.transport.renew(d.provider);
+}
+
+void Engine::settle(Delivery& d) {
+  const ClassPolicy& c = policy(d);
+  d.stage = Stage::settling;
+  Settlement s{.scope = c.scope,
+               .key = d.key,
+               .fence = d.fence,
+               .state = d.decision.state,
+               .verdict = d.verdict,
+               .next_at = now_.wall + d.decision.delay,
+               .counted = d.decision.counted,
+               .attempted = d.attempted,
+               .dead_letter = d.decision.dead_letter,
+               .retention = c.config.retention,
+               .exceptional_only = c.config.events == EventsMode::exceptions,
+               .event_id = d.message->note.event_id,
+               .request = d.request_hash};
+  if (!d.decision.reason.empty()) s.verdict.reason = d.decision.reason;
+  if (d.device_believed) {
+    s.device = Settlement::DeviceChange{.hash = d.device,
+                                        .kind = std::string(name(provider(d).slot.config.kind)),
+                                        .change = "invalid",
+                                        .registered_at = target(d).registered_at};
+  }
+  request(d.ticket, std::move(s));
+}
+
+void Engine::on_settled(Delivery& d, const Settled& settled) {
+  SO_ASSERT(d.stage == Stage::settling);
+  if (settled.fenced) {
+    ++state(d).counters.fenced;
+    return wait_again(d, now_.wall + std::chrono::seconds(1));  // ask what the row has become
+  }
+  if (!has_ended(settled.state)) return wait_again(d, settled.next_at);
+  d.reason = d.decision.reason.empty() ? d.verdict.reason : d.decision.reason;
+  count_ending(d, settled.state);
+  if (settled.dead_letter_due) return copy(d, CopyOf::failed_delivery, d.reason);
+  end(d);
+}
+
+void Engine::count_ending(Delivery& d, State ending) {
+  ClassCounters& n = state(d).counters;
+  switch (ending) {
+    case State::accepted:
+      ++n.accepted;
+      return;
+    case State::failed:
+      ++n.failed;
+      break;
+    case State::unknown:
+      ++n.unknown;
+      break;
+    case State::suppressed:
+      ++n.suppressed;
+      break;
+    case State::claimed:
+    case State::waiting:
+      SO_ASSERT(false);
+  }
+  deps_.log.info("delivery.ended", {{"class", policy(d).config.name},
+                                    {"key", short_key(d.key)},
+                                    {"outcome", name(ending)},
+                                    {"verdict", name(d.verdict.name)},
+                                    {"reason", d.reason}});
+}
+
+void Engine::copy(Delivery& d, CopyOf copy_of, std::string reason) {
+  d.copy_of = copy_of;
+  d.reason = std::move(reason);
+  publish_copy(d);
+}
+
+Publication Engine::copy_of(const Delivery& d) const {
+  const Message& message = d.message->message;
+  const ClassConfig& c = policy(d).config;
+  Publication p = d.copy_of == CopyOf::undecodable
+                      ? undecodable_letter(message, c.name, c.stream, d.reason)
+                      : dead_letter(message, c.name, d.reason, d.key);
+  // The key belongs to the first content, whose own copy must not be taken for this one.
+  if (d.copy_of == CopyOf::conflict) p.message_id += '.' + std::to_string(message.seq.get());
+  if (d.copy_without_body) {
+    p.body.clear();
+    p.headers.emplace_back("Sendonce-Body",
+                           "omitted: the dead-letter stream refused the whole copy");
+  }
+  return p;
+}
+
+void Engine::publish_copy(Delivery& d) {
+  d.stage = Stage::copying;
+  d.due = {};
+  deps_.broker.publish(d.ticket, copy_of(d));
+}
+
+void Engine::on_copied(Delivery& d, const Result<void>& result) {
+  SO_ASSERT(d.stage == Stage::copying);
+  if (!result) {
+    const bool refused = result.error().code == Errc::invalid;
+    deps_.log.error("dead_letter.publish_failed",
+                    {{"class", policy(d).config.name}, {"error", result.error().text}});
+    // Too large for the stream with our headers: the reason and the key are worth keeping alone.
+    const bool first_refusal = refused && !std::exchange(d.copy_without_body, true);
+    return set_timer(d, refused && !first_refusal ? kCopyRefusedRetry : kCopyRetry);
+  }
+  ++state(d).counters.dead_letters;
+  if (d.copy_of != CopyOf::failed_delivery) return end(d);
+  d.stage = Stage::recording;
+  request(d.ticket, DeadLetterDone{policy(d).scope, d.key});
+}
+
+void Engine::end(Delivery& d) {
+  d.stage = Stage::ended;
+  HeldMessage& held = *d.message;
+  SO_ASSERT(held.open > 0);
+  if (--held.open == 0) {
+    settle_message(held);
+  } else {
+    hand_back_if_idle(held);
+  }
+}
+
+// Every delivery has ended, durably: law 3.
+void Engine::settle_message(HeldMessage& held) {
+  if (!held.forgotten) {
+    answer(std::move(held.message.reply), held.poison);
+    ++class_states_[held.message.message_class.get()].counters.acked;
+  }
+  forget(held);
+}
+
+void Engine::forget(HeldMessage& held) {
+  for (const Ticket t : held.deliveries) {
+    const Delivery* d = deliveries_.find(t);
+    SO_ASSERT(d != nullptr && !d->reserved);
+    deliveries_.remove(t);
+  }
+  held_.remove(held);
+}
+
+}  // namespace sendonce

@@ -1,0 +1,125 @@
+// What the engine holds in memory: messages that are not settled yet, and the deliveries in them.
+// Single-threaded; addresses are stable until the message is forgotten.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ledger/ledger.hpp"
+#include "plugin/broker/broker.hpp"
+#include "plugin/message/notification.hpp"
+#include "plugin/pipeline/policy.hpp"
+#include "plugin/transport/transport.hpp"
+
+namespace sendonce {
+
+enum class Stage : std::uint8_t {
+  queued,     // waits for its provider: a hold, the rate, a free stream
+  claiming,   // asked the ledger
+  calling,    // claimed, and handed to the transport
+  settling,   // told the ledger what came of it
+  waiting,    // until `due`
+  copying,    // the dead letter's copy is on its way to its stream
+  recording,  // the copy is confirmed, the ledger does not know yet
+  ended,
+};
+
+// Why a copy of the message goes to the dead-letter stream.
+enum class CopyOf : std::uint8_t { failed_delivery, conflict, undecodable };
+
+struct HeldMessage;
+
+struct Delivery {
+  Ticket ticket{};  // slot and generation: valid at every port
+  HeldMessage* message = nullptr;
+  std::uint16_t target = 0;
+  ProviderIndex provider{};
+  Stage stage = Stage::queued;
+  bool reserved = false;  // counts against the provider's room
+  CopyOf copy_of = CopyOf::failed_delivery;
+  bool copy_without_body = false;  // the stream refused it whole
+  std::uint16_t local_tries = 0;   // waits that the ledger does not count
+  std::uint16_t attempts = 0;      // as of the claim
+  Effect carried = Effect::not_sent;
+  Fence fence{};
+  Key key{};
+  std::optional<Key> previous_key{};
+  Fingerprint fingerprint{};
+  DeviceHash device{};
+  RequestHash request_hash{};
+  std::string refused{};  // the payload or destination is at fault
+  std::string part{};     // of the provider, once a verdict has named it
+  std::string reason{};   // of the dead letter
+  MonoTime due{};
+  std::optional<HttpRequest> request{};
+  Verdict verdict{};  // of the latest attempt, while settling
+  Decision decision{};
+  bool attempted = false;
+  bool device_believed = false;
+};
+
+struct HeldMessage {
+  Message message{};
+  Notification note{};
+  NidDigest nid_digest{};
+  Nid nid{};
+  LookupHash event{};
+  LookupHash recipient{};
+  LookupHash campaign{};
+  std::string collapse{};
+  WallTime deadline{};
+  MonoTime progressed{};  // when the broker last heard that we hold it
+  std::vector<Ticket> deliveries{};
+  std::size_t open = 0;    // deliveries that have not ended
+  bool poison = false;     // could not be decoded
+  bool forgotten = false;  // its reply belongs to another incarnation: never answer
+};
+
+class DeliveryPool {
+ public:
+  [[nodiscard]] Delivery& add();
+  [[nodiscard]] Delivery* find(Ticket ticket);
+  void remove(Ticket ticket);
+  [[nodiscard]] std::size_t size() const { return used_; }
+
+ private:
+  static constexpr std::uint64_t kSlotBits = 24;
+  struct Slot {
+    Delivery delivery{};
+    std::uint64_t generation = 0;
+    bool used = false;
+  };
+  std::deque<Slot> slots_{};
+  std::vector<std::uint32_t> free_{};
+  std::size_t used_ = 0;
+};
+
+class HeldMessages {
+ public:
+  explicit HeldMessages(std::size_t classes) : by_class_(classes) {}
+
+  [[nodiscard]] HeldMessage& add(Message message);
+  // The same message (sequence and time of the same incarnation), if it is held already.
+  [[nodiscard]] HeldMessage* find(const Message& message);
+  void remove(HeldMessage& held);
+  [[nodiscard]] std::size_t count(ClassIndex message_class) const {
+    return by_class_[message_class.get()].size();
+  }
+  [[nodiscard]] std::size_t total() const;
+  template <class Visit>
+  void for_each(ClassIndex message_class, Visit visit) {
+    // A visitor may remove the message it is given.
+    auto& held = by_class_[message_class.get()];
+    for (auto it = held.begin(); it != held.end();) visit(*(it++)->second);
+  }
+
+ private:
+  using BySeq = std::unordered_multimap<std::uint64_t, std::unique_ptr<HeldMessage>>;
+  std::vector<BySeq> by_class_;
+};
+
+}  // namespace sendonce

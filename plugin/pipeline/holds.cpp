@@ -1,0 +1,152 @@
+#include "plugin/pipeline/holds.hpp"
+
+#include <algorithm>
+
+namespace sendonce {
+namespace {
+
+constexpr std::size_t kConfigFaultsToHold = 3;  // recipients within kConfigFaultWindow
+constexpr Duration kConfigFaultWindow = std::chrono::minutes(1);
+constexpr Duration kThrottleDefault = std::chrono::seconds(1);
+
+}  // namespace
+
+bool Holds::may_start(std::string_view part, MonoTime now) {
+  bool start = true;
+  for (const std::string_view name : {std::string_view{}, part}) {
+    const auto it = holds_.find(name);
+    if (it == holds_.end()) continue;
+    Hold& hold = it->second;
+    if (hold.ends_by_itself) {
+      if (now >= hold.probe_at) {
+        holds_.erase(it);
+      } else {
+        start = false;
+      }
+    } else if (hold.probing || now < hold.probe_at) {
+      start = false;
+    }
+    if (part.empty()) break;
+  }
+  if (!start) return false;
+  for (auto& [name, hold] : holds_)
+    if (name.empty() || name == part) hold.probing = true;
+  return true;
+}
+
+bool Holds::held(MonoTime now) const {
+  const auto it = holds_.find(std::string_view{});
+  return it != holds_.end() && !(it->second.ends_by_itself && now >= it->second.probe_at);
+}
+
+void Holds::open(std::string part, Fault fault, std::string reason, MonoTime now) {
+  auto [it, fresh] = holds_.try_emplace(std::move(part));
+  Hold& hold = it->second;
+  if (fresh) hold.since = now;
+  const bool failed_probe = hold.probing;
+  hold.fault = fault;
+  hold.reason = std::move(reason);
+  hold.ends_by_itself = false;
+  if (fresh || hold.interval == Duration::zero()) {
+    hold.interval = options_.probe_first;
+  } else if (failed_probe) {
+    hold.interval = std::min(hold.interval * 2, options_.probe_max);
+  } else {
+    return;  // a delivery that was under way when the hold opened says nothing new
+  }
+  hold.probing = false;
+  hold.probe_at = now + hold.interval;
+}
+
+void Holds::open_until(std::string part, std::string reason, MonoTime until, MonoTime now) {
+  auto [it, fresh] = holds_.try_emplace(std::move(part));
+  Hold& hold = it->second;
+  if (!fresh && !hold.ends_by_itself) return;
+  if (fresh) hold.since = now;
+  hold.fault = Fault::throttle;
+  hold.reason = std::move(reason);
+  hold.ends_by_itself = true;
+  hold.probe_at = std::max(hold.probe_at, until);
+}
+
+void Holds::close(std::string_view part) {
+  const auto it = holds_.find(part);
+  if (it != holds_.end() && !it->second.ends_by_itself) holds_.erase(it);
+}
+
+bool Holds::config_fault_spreads(LookupHash recipient, MonoTime now) {
+  std::erase_if(config_faults_, [&](const Sighting& s) { return now - s.at > kConfigFaultWindow; });
+  const bool known = std::ranges::any_of(
+      config_faults_, [&](const Sighting& s) { return s.recipient == recipient; });
+  if (!known) config_faults_.push_back({recipient, now});
+  return config_faults_.size() >= kConfigFaultsToHold;
+}
+
+bool Holds::report(const Verdict& verdict, std::string_view part, LookupHash recipient,
+                   MonoTime now) {
+  const std::size_t before = holds_.size();
+  if (!open_for(verdict, recipient, now)) {
+    failures_in_a_row_ = 0;
+    close({});
+    close(part);
+    if (verdict.fault == Fault::none) config_faults_.clear();
+  }
+  probe_lost({}, now);  // what was not closed was not proven well either
+  probe_lost(part, now);
+  return holds_.size() > before;
+}
+
+// False: the verdict speaks for the provider's health.
+bool Holds::open_for(const Verdict& verdict, LookupHash recipient, MonoTime now) {
+  const bool wide = verdict.scope == FaultScope::part || verdict.scope == FaultScope::provider;
+  const std::string part = verdict.scope == FaultScope::part ? verdict.part : std::string{};
+  switch (verdict.fault) {
+    case Fault::auth:
+      open(part, Fault::auth, verdict.reason, now);
+      return true;
+    case Fault::config:
+      if (wide || config_fault_spreads(recipient, now))
+        open(part, Fault::config, verdict.reason, now);
+      return true;
+    case Fault::throttle:
+      if (wide)
+        open_until(part, verdict.reason, now + std::max(verdict.retry_after, kThrottleDefault),
+                   now);
+      return true;
+    case Fault::provider:
+      if (++failures_in_a_row_ >= options_.breaker_open_after)
+        open({}, Fault::provider, verdict.reason, now);
+      return true;
+    case Fault::none:
+    case Fault::device:
+    case Fault::mismatch:
+    case Fault::request:
+      return false;
+  }
+  return true;
+}
+
+void Holds::probe_lost(std::string_view part, MonoTime now) {
+  const auto it = holds_.find(part);
+  if (it == holds_.end() || !it->second.probing) return;
+  it->second.probing = false;
+  it->second.probe_at = now + it->second.interval;
+}
+
+void Holds::renewed(MonoTime now) {
+  for (auto& [name, hold] : holds_) {
+    if (hold.ends_by_itself) continue;
+    hold.probe_at = now;
+    hold.probing = false;
+    hold.interval = options_.probe_first;
+  }
+}
+
+std::optional<MonoTime> Holds::next_change() const {
+  std::optional<MonoTime> next;
+  for (const auto& [name, hold] : holds_)
+    if (!hold.probing && (!next || hold.probe_at < *next)) next = hold.probe_at;
+  return next;
+}
+
+}  // namespace sendonce

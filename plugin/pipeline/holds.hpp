@@ -1,0 +1,78 @@
+// Holds of one provider: it, or a part of it, is paused and its deliveries wait (law 7). Pure
+// state.
+//
+// A hold opened by a fault (auth, configuration, a tripped breaker) is probed with one real
+// delivery: at once after credentials or configuration changed, else after 5 s, doubling to 60 s. A
+// hold opened by a throttle ends by itself.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugin/core/clock.hpp"
+#include "plugin/core/ids.hpp"
+#include "plugin/core/verdict.hpp"
+
+namespace sendonce {
+
+struct HoldOptions {
+  std::uint32_t breaker_open_after = 20;  // retryable faults in a row
+  Duration probe_first = std::chrono::seconds(5);
+  Duration probe_max = std::chrono::seconds(60);
+};
+
+struct Hold {
+  Fault fault = Fault::auth;
+  std::string reason{};
+  MonoTime since{};
+  MonoTime probe_at{};
+  Duration interval{};
+  bool probing = false;         // one delivery is out
+  bool ends_by_itself = false;  // at probe_at
+};
+
+class Holds {
+ public:
+  explicit Holds(HoldOptions options = {}) : options_(options) {}
+
+  // May a delivery start now? With a hold due for its probe the answer is yes once; the caller then
+  // must report how it ended.
+  [[nodiscard]] bool may_start(std::string_view part, MonoTime now);
+  [[nodiscard]] bool held(MonoTime now) const;  // as a whole, not counting parts
+
+  // The verdict of one attempt of a delivery that is known to belong to `part` ("" when it is not).
+  // True: a hold was opened by it.
+  bool report(const Verdict& verdict, std::string_view part, LookupHash recipient, MonoTime now);
+  // A probe that came to nothing (the delivery ended before its call).
+  void probe_lost(std::string_view part, MonoTime now);
+  // A new credential or configuration: probe at once.
+  void renewed(MonoTime now);
+  // Opens a hold for a fault seen outside a delivery (credential exchange).
+  void open(std::string part, Fault fault, std::string reason, MonoTime now);
+  void release_all() { holds_.clear(); }
+
+  [[nodiscard]] const std::map<std::string, Hold, std::less<>>& all() const { return holds_; }
+  [[nodiscard]] std::optional<MonoTime> next_change() const;
+
+ private:
+  bool open_for(const Verdict& verdict, LookupHash recipient, MonoTime now);
+  void close(std::string_view part);
+  void open_until(std::string part, std::string reason, MonoTime until, MonoTime now);
+  bool config_fault_spreads(LookupHash recipient, MonoTime now);
+
+  HoldOptions options_;
+  std::map<std::string, Hold, std::less<>> holds_{};  // "" = the whole provider
+  std::uint32_t failures_in_a_row_ = 0;
+  struct Sighting {
+    LookupHash recipient{};
+    MonoTime at{};
+  };
+  std::vector<Sighting> config_faults_{};  // of scope delivery, within the last minute
+};
+
+}  // namespace sendonce

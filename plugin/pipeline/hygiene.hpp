@@ -1,0 +1,46 @@
+// Token hygiene (law 8): which device faults may be believed. One instance per credential.
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <string>
+
+#include "plugin/core/verdict.hpp"
+#include "plugin/message/notification.hpp"
+
+namespace sendonce {
+
+struct HygieneOptions {
+  std::size_t window = 200;   // latest judged sends
+  std::size_t at_least = 20;  // device faults before the breaker may trip
+  double share = 0.2;
+};
+
+class Hygiene {
+ public:
+  explicit Hygiene(HygieneOptions options = {}) : options_(options) {}
+
+  // Downgrades what has not been proven: a bad token counts as dead only when an accepted send has
+  // shown that environment and topic are right.
+  [[nodiscard]] Verdict weigh(Verdict verdict) const;
+
+  // Whether the device fault may be published; counts the verdict. False for a fault older than the
+  // registration, and while the breaker is open.
+  [[nodiscard]] bool believes(const Verdict& verdict, const Target& target);
+
+  [[nodiscard]] bool breaker_open() const;
+  [[nodiscard]] bool proven() const { return proven_; }
+
+ private:
+  static constexpr std::size_t kWindowMax = 1024;
+  void count(bool device_fault);
+
+  HygieneOptions options_;
+  bool proven_ = false;
+  std::bitset<kWindowMax> faults_{};
+  std::size_t at_ = 0;
+  std::size_t filled_ = 0;
+  std::size_t fault_count_ = 0;
+};
+
+}  // namespace sendonce

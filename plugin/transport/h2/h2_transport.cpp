@@ -1,0 +1,223 @@
+#include "plugin/transport/h2/h2_transport.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include <sys/stat.h>
+
+#include "plugin/core/assert.hpp"
+
+namespace sendonce {
+namespace {
+
+constexpr std::size_t kMaxHeaderBytes = 60 * 1024;  // Headers counts in 16 bits
+
+std::unexpected<Error> bad_option(const H2Options& options, std::string_view option,
+                                  std::string_view what) {
+  std::string text = "provider ";
+  text.append(options.name).append(": ").append(option).append(": ").append(what);
+  return fail(Errc::invalid, std::move(text));
+}
+
+Result<void> check_proxy(const H2Options& options) {
+  if (options.proxy.empty()) return {};
+  constexpr std::string_view kHttp = "http://";
+  if (!options.proxy.starts_with(kHttp)) {
+    return bad_option(options, "proxy", "only http://host:port is supported");
+  }
+  // A proxy is not bound to loopback: what passes it is TLS to the provider.
+  const auto parsed = parse_endpoint("https://" + options.proxy.substr(kHttp.size()), false);
+  if (!parsed) return bad_option(options, "proxy", parsed.error().text);
+  return {};
+}
+
+Result<void> check_numbers(const H2Options& options) {
+  if (options.connections == 0) return bad_option(options, "connections", "must be at least 1");
+  if (options.streams == 0) return bad_option(options, "streams", "must be at least 1");
+  if (options.limits.header_bytes > kMaxHeaderBytes) {
+    return bad_option(options, "header limit", "must be at most 60 KiB");
+  }
+  const Duration least = std::chrono::milliseconds(1);
+  if (options.connect_timeout < least)
+    return bad_option(options, "connect", "must be at least 1ms");
+  if (options.backoff_min < least || options.backoff_max < options.backoff_min) {
+    return bad_option(options, "backoff", "must begin at 1ms or more and not end below its begin");
+  }
+  return {};
+}
+
+Result<Endpoint> check(const H2Options& options) {
+  auto endpoint = parse_endpoint(options.endpoint, options.insecure);
+  if (!endpoint) return bad_option(options, "endpoint", endpoint.error().text);
+  if (!endpoint->tls) {
+    return bad_option(options, "endpoint", "HTTP/2 is spoken over TLS only: use https");
+  }
+  SO_CHECK(check_proxy(options));
+  SO_CHECK(check_numbers(options));
+  return endpoint;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<H2Transport>> H2Transport::create(const Clock& clock, Log& log,
+                                                         std::uint64_t seed) {
+  init_curl_once();
+  SO_TRY(auto loop, EventLoop::create());
+  return std::unique_ptr<H2Transport>(new H2Transport(std::move(loop), clock, log, seed));
+}
+
+H2Transport::H2Transport(std::unique_ptr<EventLoop> loop, const Clock& clock, Log& log,
+                         std::uint64_t seed)
+    : loop_(std::move(loop)),
+      random_(seed),
+      wheel_(clock.mono()),
+      multi_(*loop_, clock),
+      lane_(*loop_, clock, ready_),
+      context_{clock, log, random_, *loop_, multi_, wheel_, calls_, ready_, clock.mono()} {}
+
+H2Transport::~H2Transport() = default;
+
+// ---- providers ------------------------------------------------------------------------------
+
+Result<TrustStore> H2Transport::trust_for(const std::string& ca_file) {
+  const std::string file = ca_file.empty() ? system_ca_file() : ca_file;
+  struct ::stat info{};
+  const std::int64_t changed = ::stat(file.c_str(), &info) == 0 ? info.st_mtim.tv_sec : 0;
+  for (const LoadedTrust& t : trusts_) {
+    if (t.file == file && t.changed == changed) return t.store;
+  }
+  SO_TRY(TrustStore store, TrustStore::load(file));
+  std::erase_if(trusts_, [&](const LoadedTrust& t) { return t.file == file; });
+  trusts_.push_back({file, changed, store});
+  return store;
+}
+
+Result<void> H2Transport::add_provider(ProviderIndex provider, H2Options options) {
+  SO_TRY(Endpoint endpoint, check(options));
+  auto trust = trust_for(options.ca_file);
+  if (!trust) return bad_option(options, "ca", trust.error().text);
+  context_.now = context_.clock.mono();
+  if (pools_.size() <= provider.get()) pools_.resize(std::size_t{provider.get()} + 1);
+  auto& slot = pools_[provider.get()];
+  auto fresh = std::make_unique<H2Pool>(context_, std::move(options), std::move(endpoint),
+                                        std::move(*trust));
+  if (slot) {
+    fresh->succeed(*slot);
+    retired_.push_back(std::move(slot));
+  }
+  slot = std::move(fresh);
+  return {};
+}
+
+H2Pool* H2Transport::pool(ProviderIndex provider) const {
+  SO_ASSERT(provider.get() < pools_.size() && pools_[provider.get()] != nullptr);
+  return pools_[provider.get()].get();
+}
+
+template <class F>
+void H2Transport::each_pool(F&& f) const {
+  for (const auto& p : pools_) {
+    if (p) f(*p);
+  }
+  for (const auto& p : retired_) f(*p);
+}
+
+// ---- calls ----------------------------------------------------------------------------------
+
+bool H2Transport::submit(Ticket ticket, ProviderIndex provider, HttpRequest request,
+                         Duration timeout) {
+  H2Pool& p = *pool(provider);
+  if (request.url.empty()) return p.submit(ticket, std::move(request), timeout);
+  const H2Options& o = p.options();
+  return lane_.start(
+      ticket, std::move(request), timeout,
+      {p.trust(), o.proxy, o.proxy_credentials, o.connect_timeout, o.limits, o.insecure});
+}
+
+void H2Transport::cancel(Ticket ticket) {
+  context_.now = context_.clock.mono();
+  bool found = false;
+  each_pool([&](H2Pool& p) { found = found || p.cancel(ticket); });
+  if (!found) found = lane_.cancel(ticket);
+}
+
+void H2Transport::warm_up(ProviderIndex provider) {
+  pool(provider)->warm_up();
+}
+
+void H2Transport::renew(ProviderIndex provider) {
+  context_.now = context_.clock.mono();
+  pool(provider)->renew();
+}
+
+PoolState H2Transport::state(ProviderIndex provider) const {
+  return pool(provider)->state();
+}
+
+// ---- a step ---------------------------------------------------------------------------------
+
+void H2Transport::wake() {
+  loop_->wake();
+}
+
+void H2Transport::service() {
+  each_pool([](H2Pool& p) { p.service(); });
+  std::erase_if(retired_, [](const auto& p) { return p->drained(); });
+}
+
+std::optional<MonoTime> H2Transport::due() const {
+  std::optional<MonoTime> first = wheel_.next();
+  const auto consider = [&](std::optional<MonoTime> t) {
+    if (t && (!first || *t < *first)) first = t;
+  };
+  consider(multi_.due());
+  consider(lane_.due());
+  each_pool([&](const H2Pool& p) { consider(p.due()); });
+  return first;
+}
+
+int H2Transport::timeout_ms(Duration wait) const {
+  if (!ready_.empty()) return 0;
+  bool restless = false;
+  each_pool([&](const H2Pool& p) { restless = restless || p.restless(); });
+  if (restless) return 0;
+  if (const auto t = due(); t) wait = std::min(wait, *t - context_.now);
+  if (wait <= Duration{0}) return 0;
+  constexpr std::chrono::milliseconds kMost(std::numeric_limits<int>::max());
+  // Rounded up: waking a little before the time would only spin.
+  return static_cast<int>(
+      std::min(std::chrono::ceil<std::chrono::milliseconds>(wait), kMost).count());
+}
+
+// Timers see a time that was read before the sockets were looked at once more: after a long stop an
+// answer that lies in a socket wins over the deadline that has passed meanwhile.
+void H2Transport::fire_timers() {
+  const auto first = due();
+  if (!first || *first > context_.now) return;
+  loop_->run(0);
+  if (const auto t = multi_.due(); t && *t <= context_.now) multi_.on_time();
+  if (const auto t = lane_.due(); t && *t <= context_.now) lane_.on_time();
+  each_pool([](H2Pool& p) { p.on_time(); });
+  wheel_.expire(context_.now, expired_);
+  for (Call* call : std::exchange(expired_, {})) call->pool->expire(*call);
+}
+
+void H2Transport::poll(std::vector<Completion>& done, Duration wait) {
+  context_.now = context_.clock.mono();
+  service();  // what was submitted since the last step goes out, in as few writes as possible
+  loop_->run(timeout_ms(wait));
+  context_.now = context_.clock.mono();
+  fire_timers();
+  service();
+  if (done.empty()) {
+    done.swap(ready_);
+  } else {
+    std::move(ready_.begin(), ready_.end(), std::back_inserter(done));
+    ready_.clear();
+  }
+}
+
+}  // namespace sendonce

@@ -1,0 +1,84 @@
+// The production transport: HTTP/2 to every provider, and the curl lane for requests that carry a
+// URL of their own. One epoll, no thread of its own, no call that blocks.
+//
+//   auto transport = H2Transport::create(clock, log, system_seed());
+//   (*transport)->add_provider(ProviderIndex(0), {.name = "apns", .endpoint = "https://…"});
+//
+// All but wake() belong to the thread that polls. libcurl's resolver threads may outlive the
+// object.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plugin/core/error.hpp"
+#include "plugin/transport/curl/curl_lane.hpp"
+#include "plugin/transport/curl/curl_multi.hpp"
+#include "plugin/transport/event_loop.hpp"
+#include "plugin/transport/h2/context.hpp"
+#include "plugin/transport/h2/options.hpp"
+#include "plugin/transport/h2/pool.hpp"
+#include "plugin/transport/transport.hpp"
+
+namespace sendonce {
+
+class H2Transport final : public Transport {
+ public:
+  // Clock and log are borrowed. Fails when the process is out of descriptors.
+  [[nodiscard]] static Result<std::unique_ptr<H2Transport>> create(const Clock& clock, Log& log,
+                                                                   std::uint64_t seed);
+  // Open calls end without a completion being seen: drain first.
+  ~H2Transport() override;
+  H2Transport(const H2Transport&) = delete;
+  H2Transport& operator=(const H2Transport&) = delete;
+
+  // Adds a provider, or gives it new options: then its connections finish what they have begun, and
+  // all that waits goes by the new ones. Reads the CA file. An error names the option at fault and
+  // changes nothing.
+  [[nodiscard]] Result<void> add_provider(ProviderIndex provider, H2Options options);
+
+  [[nodiscard]] bool submit(Ticket ticket, ProviderIndex provider, HttpRequest request,
+                            Duration timeout) override;
+  void cancel(Ticket ticket) override;
+  void warm_up(ProviderIndex provider) override;
+  void renew(ProviderIndex provider) override;
+  [[nodiscard]] PoolState state(ProviderIndex provider) const override;
+  void poll(std::vector<Completion>& done, Duration wait) override;
+  void wake() override;
+
+ private:
+  H2Transport(std::unique_ptr<EventLoop> loop, const Clock& clock, Log& log, std::uint64_t seed);
+
+  [[nodiscard]] Result<TrustStore> trust_for(const std::string& ca_file);
+  [[nodiscard]] H2Pool* pool(ProviderIndex provider) const;
+  template <class F>
+  void each_pool(F&& f) const;
+  void service();
+  [[nodiscard]] std::optional<MonoTime> due() const;
+  [[nodiscard]] int timeout_ms(Duration wait) const;
+  void fire_timers();
+
+  struct LoadedTrust {
+    std::string file{};
+    std::int64_t changed = 0;  // its mtime, so that a renewed bundle is read again
+    TrustStore store{};
+  };
+
+  std::unique_ptr<EventLoop> loop_;
+  Random random_;
+  std::vector<Completion> ready_{};
+  std::vector<Call*> expired_{};
+  DeadlineWheel wheel_;
+  CallStore calls_{};
+  CurlMulti multi_;
+  CurlLane lane_;
+  H2Context context_;
+  std::vector<LoadedTrust> trusts_{};
+  std::vector<std::unique_ptr<H2Pool>> pools_{};    // by ProviderIndex
+  std::vector<std::unique_ptr<H2Pool>> retired_{};  // draining, after new options
+};
+
+}  // namespace sendonce

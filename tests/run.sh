@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, runs every test. Exits 0 only when all of it succeeded.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+usage() {
+  cat <<'EOF'
+Usage: tests/run.sh [OPTIONS]
+
+Installs what is missing (packaging/deps.sh), then builds and tests three times:
+  dev    gcc, optimised, warnings are errors; includes the layer and format checks
+  asan   clang 19, AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer
+  tsan   clang 19, ThreadSanitizer
+
+  --quick      dev only
+  --long       longer simulations, fuzzing and crash runs (SENDONCE_TEST_LONG=1)
+  --tidy       clang-tidy over every source at the end (many minutes)
+  --no-deps    do not look for missing packages
+  -j N         parallel compile jobs and tests (default: the number of processors)
+  -R REGEX     only the tests whose name matches
+  --help       this text
+
+To run one test by hand:
+  cmake --preset dev && cmake --build --preset dev && ctest --preset dev -R NAME
+EOF
+}
+
+suites=(dev asan tsan)
+deps=yes
+tidy=no
+jobs=$(nproc)
+select_tests=()
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --quick) suites=(dev) ;;
+    --long) export SENDONCE_TEST_LONG=1 ;;
+    --tidy) tidy=yes ;;
+    --no-deps) deps=no ;;
+    -j) jobs=${2:?-j needs a number} && shift ;;
+    -R) select_tests=(-R "${2:?-R needs a regular expression}") && shift ;;
+    -h | --help) usage && exit 0 ;;
+    *) usage >&2 && printf '\nunknown option: %s\n' "$1" >&2 && exit 64 ;;
+  esac
+  shift
+done
+
+summary=()
+failures=0
+
+# step NAME COMMAND...: runs it and remembers how it went and how long it took.
+step() {
+  local name=$1 begun=$SECONDS outcome=ok
+  shift
+  printf '\n==== %s\n' "$name"
+  if ! "$@"; then
+    outcome=FAILED
+    failures=$((failures + 1))
+  fi
+  summary+=("$(printf '%-7s %5ds  %s' "$outcome" $((SECONDS - begun)) "$name")")
+  [ "$outcome" = ok ]
+}
+
+skip() { summary+=("$(printf '%-7s %6s  %s' skipped - "$1")"); }
+
+finish() {
+  printf '\n==== summary\n'
+  printf '%s\n' "${summary[@]}"
+  if [ "$failures" -eq 0 ]; then
+    printf 'tests/run.sh: everything passed in %ds\n' "$SECONDS"
+    exit 0
+  fi
+  printf 'tests/run.sh: %d step(s) FAILED, see above\n' "$failures"
+  exit 1
+}
+
+if [ "$deps" = yes ]; then
+  step "install what is missing" packaging/deps.sh || finish
+fi
+
+build() { cmake --preset "$1" && cmake --build --preset "$1" --parallel "$jobs"; }
+run_tests() { ctest --preset "$1" --parallel "$jobs" "${select_tests[@]}"; }
+
+for suite in "${suites[@]}"; do
+  if step "$suite: build" build "$suite"; then
+    step "$suite: test" run_tests "$suite" || true
+  else
+    skip "$suite: test"
+  fi
+done
+
+if [ "$tidy" = yes ]; then
+  step "clang-tidy" packaging/tidy.sh --all || true
+fi
+
+finish

@@ -1,0 +1,82 @@
+// The fake provider: APNs, FCM and Google's token endpoint on one port, a script of faults, a
+// witness and a record. As a library it runs on a thread of its own:
+//
+//   const TestCredentials credentials = make_test_credentials();
+//   auto provider = FakeProvider::start(options_for(credentials));
+//   ... requests to (*provider)->url(), trusting (*provider)->ca_pem() ...
+//   EXPECT_EQ((*provider)->witness().totals().duplicates, 0);
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "plugin/core/error.hpp"
+#include "tests/support/certificates.hpp"
+#include "tests/support/fake_apns.hpp"
+#include "tests/support/fake_fcm.hpp"
+#include "tests/support/fake_oauth.hpp"
+#include "tests/support/h2_server.hpp"
+#include "tests/support/script.hpp"
+#include "tests/support/witness.hpp"
+
+namespace sendonce::test {
+
+struct FakeProviderOptions {
+  ServerOptions server{.max_concurrent_streams =
+                           1};       // as APNs: one stream before the first success
+  std::vector<std::string> names{};  // more names for the certificate, "DNS:host" or "IP:1.2.3.4"
+  std::uint32_t max_concurrent_streams = 1000;  // after the first success of a connection
+  std::optional<ApnsConfig> apns{};
+  std::optional<FcmConfig> fcm{};
+  std::optional<OauthConfig> oauth{};  // goes with fcm; our own token URIs are added to audiences
+  Script script{};
+  std::string record{};  // a file; empty: none
+  Duration latency{0};   // added to every answer
+};
+
+class FakeProvider {
+ public:
+  // Makes a certificate of its own authority, unless options.server.identity is set, and serves.
+  [[nodiscard]] static Result<std::unique_ptr<FakeProvider>> start(FakeProviderOptions options);
+  ~FakeProvider();  // stops
+  FakeProvider(const FakeProvider&) = delete;
+  FakeProvider& operator=(const FakeProvider&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const;
+  [[nodiscard]] std::string url() const;        // https://localhost:PORT
+  [[nodiscard]] std::string token_uri() const;  // of the OAuth endpoint
+  [[nodiscard]] const std::string& ca_pem() const;
+  [[nodiscard]] const Witness& witness() const;
+  [[nodiscard]] const ServerTotals& totals() const;
+  // Any thread, from the next request on; counts and clocks of the rules begin anew.
+  void set_script(Script script);
+  void kill_connections();  // TCP RST to every client
+  void stop();              // closes all connections and the port; the witness stays
+
+ private:
+  struct State;
+  explicit FakeProvider(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// Credentials both sides of a test agree on.
+struct TestCredentials {
+  KeyPair apns{};
+  std::string team = "TEAM123456";
+  std::string key_id = "KEY1234567";
+  std::string topic = "com.example.app";
+  KeyPair service{};  // of the service account
+  std::string project = "demo-project";
+  std::string email = "sender@demo-project.iam.gserviceaccount.com";
+};
+
+[[nodiscard]] TestCredentials make_test_credentials();
+// Options that accept these credentials and nothing else.
+[[nodiscard]] FakeProviderOptions options_for(const TestCredentials& credentials);
+// The service-account file for a provider at `token_uri`.
+[[nodiscard]] std::string service_account_for(const TestCredentials& credentials,
+                                              std::string_view token_uri);
+
+}  // namespace sendonce::test

@@ -1,0 +1,219 @@
+// Stand-ins for the outside world, stepped by hand: clock, broker, transport, provider. For tests
+// of the engine and for the simulator; everything else in the tests is real.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "classifiers/provider.hpp"
+#include "ledger/ledger_lane.hpp"
+#include "plugin/broker/broker.hpp"
+#include "plugin/core/clock.hpp"
+#include "plugin/transport/transport.hpp"
+
+namespace sendonce::test {
+
+class FakeClock final : public Clock {
+ public:
+  [[nodiscard]] WallTime wall() const override { return wall_; }
+  [[nodiscard]] MonoTime mono() const override { return mono_; }
+  void advance(Duration d) {
+    wall_ += d;
+    mono_ += d;
+  }
+  void step_wall(Duration d) { wall_ += d; }
+
+ private:
+  WallTime wall_{std::chrono::hours(24 * 365 * 56)};
+  MonoTime mono_{std::chrono::hours(1)};
+};
+
+struct FakeBroker final : Broker {
+  std::vector<Message> arriving{};
+  std::vector<std::string> acked{};
+  std::vector<std::pair<std::string, Duration>> naked{};
+  std::vector<std::string> progressed{};
+  std::vector<std::string> terminated{};
+  std::vector<std::pair<Ticket, Publication>> published{};
+  std::vector<Confirmation> confirmations{};
+  std::map<std::uint16_t, std::size_t> credits{};
+  LaneState lane_state{.ready = true, .incarnation = 1};
+  bool confirm_at_once = true;
+  bool refuse_replies = false;
+
+  void take(std::vector<Message>& messages) override {
+    for (Message& m : arriving) messages.push_back(std::move(m));
+    arriving.clear();
+  }
+  void credit(ClassIndex c, std::size_t n) override { credits[c.get()] = n; }
+  Result<void> ack(const std::string& reply) override { return note(acked, reply); }
+  Result<void> nak(const std::string& reply, Duration delay) override {
+    if (refuse_replies) return fail(Errc::unavailable, "buffer full");
+    naked.emplace_back(reply, delay);
+    return {};
+  }
+  Result<void> progress(const std::string& reply) override { return note(progressed, reply); }
+  Result<void> terminate(const std::string& reply) override { return note(terminated, reply); }
+  void publish(Ticket ticket, Publication p) override {
+    published.emplace_back(ticket, std::move(p));
+    if (confirm_at_once) confirmations.push_back({ticket, {}});
+  }
+  void take_confirmations(std::vector<Confirmation>& out) override {
+    for (Confirmation& c : confirmations) out.push_back(std::move(c));
+    confirmations.clear();
+  }
+  [[nodiscard]] LaneState lane(ClassIndex) const override { return lane_state; }
+  [[nodiscard]] bool connected() const override { return true; }
+  void flush() override {}
+
+  [[nodiscard]] std::size_t published_on(std::string_view prefix) const {
+    std::size_t n = 0;
+    for (const auto& [ticket, p] : published) n += p.subject.starts_with(prefix) ? 1U : 0U;
+    return n;
+  }
+
+ private:
+  Result<void> note(std::vector<std::string>& list, const std::string& reply) const {
+    if (refuse_replies) return fail(Errc::unavailable, "buffer full");
+    list.push_back(reply);
+    return {};
+  }
+};
+
+struct FakeTransport final : Transport {
+  struct Call {
+    Ticket ticket{};
+    HttpRequest request{};
+  };
+  std::deque<Call> open{};
+  std::vector<Completion> done{};
+  std::size_t room = 100;
+  std::size_t submitted = 0;
+  std::size_t renewed = 0;
+
+  bool submit(Ticket ticket, ProviderIndex, HttpRequest request, Duration) override {
+    if (open.size() >= room) return false;
+    ++submitted;
+    open.push_back({ticket, std::move(request)});
+    return true;
+  }
+  void cancel(Ticket) override {}
+  void warm_up(ProviderIndex) override {}
+  void renew(ProviderIndex) override { ++renewed; }
+  [[nodiscard]] PoolState state(ProviderIndex) const override {
+    return {.room = room > open.size() ? room - open.size() : 0, .open = open.size()};
+  }
+  void poll(std::vector<Completion>& out, Duration) override {
+    for (Completion& c : done) out.push_back(std::move(c));
+    done.clear();
+  }
+  void wake() override {}
+
+  // Answers the oldest open call.
+  void answer(CallResult result) {
+    done.push_back({open.front().ticket, std::move(result), Duration(0)});
+    open.pop_front();
+  }
+  void answer_status(int status) {
+    HttpAnswer a;
+    a.status = status;
+    answer(std::move(a));
+  }
+};
+
+// A provider whose verdict is in the status: 200 accepted, 2xx without receipt 202, 410 dead token,
+// 400 payload, 403 auth, 404 configuration, 429 throttled, 500 in doubt, 503 retryable.
+struct FakeProvider final : Provider {
+  Capabilities caps{.kind = ProviderKind::apns};
+  bool is_ready = true;
+  std::size_t refusals = 0;
+  std::string refuse_payload{};
+
+  [[nodiscard]] const Capabilities& capabilities() const override { return caps; }
+  [[nodiscard]] std::string app_scope() const override { return "fake:app"; }
+  [[nodiscard]] Result<Destination> normal_form(const Target& t) const override {
+    if (t.destination.expose() == "bad") return fail(Errc::invalid, "token: not hex");
+    return t.destination;
+  }
+  Result<HttpRequest> prepare(const Attempt& a, WallTime) override {
+    if (!refuse_payload.empty()) return fail(Errc::invalid, refuse_payload);
+    HttpRequest r;
+    r.path = "/" + a.target.destination.expose();
+    r.body = a.notification.content.body;
+    return r;
+  }
+  [[nodiscard]] Verdict classify(const Target&, const CallResult& result, WallTime) const override {
+    if (const auto* f = std::get_if<CallFailure>(&result))
+      return {
+          .name = f->effect == Effect::not_sent ? VerdictClass::retryable : VerdictClass::ambiguous,
+          .effect = f->effect,
+          .fault = Fault::provider,
+          .reason = std::string(name(f->cause))};
+    return of_status(std::get<HttpAnswer>(result).status);
+  }
+  [[nodiscard]] bool ready(WallTime) const override { return is_ready; }
+  std::optional<HttpRequest> needs_auth(WallTime) override { return std::nullopt; }
+  Verdict accept_auth(const CallResult&, WallTime) override { return {}; }
+  void credential_refused(WallTime) override { ++refusals; }
+
+ private:
+  static Verdict of_status(int status) {
+    switch (status) {
+      case 200:
+        return {.name = VerdictClass::accepted,
+                .effect = Effect::sent,
+                .fault = Fault::none,
+                .reason = "ok",
+                .message_id = "m-1"};
+      case 202:
+        return {.effect = Effect::maybe_sent, .reason = "no receipt", .receipt_missing = true};
+      case 410:
+        return no(VerdictClass::token_terminal, Fault::device, FaultScope::device);
+      case 400:
+        return no(VerdictClass::payload_error, Fault::request, FaultScope::delivery);
+      case 403:
+        return no(VerdictClass::provider_auth, Fault::auth, FaultScope::provider);
+      case 404:
+        return no(VerdictClass::config_error, Fault::config, FaultScope::provider);
+      case 429:
+        return no(VerdictClass::throttled, Fault::throttle, FaultScope::device);
+      case 503:
+        return no(VerdictClass::retryable, Fault::provider, FaultScope::provider);
+      default:
+        return {.reason = "status " + std::to_string(status)};
+    }
+  }
+  static Verdict no(VerdictClass name, Fault fault, FaultScope scope) {
+    return {
+        .name = name, .effect = Effect::not_sent, .fault = fault, .scope = scope, .reason = "no"};
+  }
+};
+
+// A ledger behind the lane without a thread: commits when the engine submits.
+class StepLane final : public LedgerLane {
+ public:
+  StepLane(Ledger& ledger, const Clock& clock) : ledger_(ledger), clock_(clock) {}
+
+  void submit(std::vector<TicketedRequest>&& batch) override {
+    auto replies = ledger_.commit(batch, clock_.wall());
+    for (const TicketedRequest& r : batch)
+      if (!replies) replies_.push_back({r.ticket, std::unexpected(replies.error())});
+    if (!replies) return;
+    for (TicketedReply& r : *replies) replies_.push_back({r.ticket, std::move(r.reply)});
+  }
+  void take(std::vector<LaneReply>& replies) override {
+    for (LaneReply& r : replies_) replies.push_back(std::move(r));
+    replies_.clear();
+  }
+  [[nodiscard]] LedgerStats stats() const override { return ledger_.stats(); }
+
+ private:
+  Ledger& ledger_;
+  const Clock& clock_;
+  std::vector<LaneReply> replies_{};
+};
+
+}  // namespace sendonce::test

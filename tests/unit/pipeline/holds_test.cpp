@@ -1,0 +1,191 @@
+#include "plugin/pipeline/holds.hpp"
+
+#include <gtest/gtest.h>
+
+#include "plugin/pipeline/dispatcher.hpp"
+#include "plugin/pipeline/hygiene.hpp"
+#include "plugin/pipeline/limiter.hpp"
+
+namespace sendonce::test {
+namespace {
+
+using std::chrono::milliseconds, std::chrono::minutes, std::chrono::seconds;
+
+constexpr MonoTime kStart{std::chrono::hours(1)};
+constexpr LookupHash kUser{7};
+
+Verdict of(Fault fault, FaultScope scope = FaultScope::provider) {
+  return {.effect = Effect::not_sent, .fault = fault, .scope = scope, .reason = "r"};
+}
+Verdict fine() {
+  return {.effect = Effect::sent, .fault = Fault::none};
+}
+
+TEST(Holds, AuthFaultHoldsAndIsProbedOnceWithGrowingPauses) {
+  Holds h;
+  EXPECT_TRUE(h.may_start("", kStart));
+  EXPECT_TRUE(h.report(of(Fault::auth), "", kUser, kStart));
+  EXPECT_FALSE(h.may_start("", kStart + seconds(4)));
+  EXPECT_TRUE(h.may_start("", kStart + seconds(5)));
+  EXPECT_FALSE(h.may_start("", kStart + seconds(5))) << "one probe at a time";
+  EXPECT_FALSE(h.report(of(Fault::auth), "", kUser, kStart + seconds(6)));
+  EXPECT_FALSE(h.may_start("", kStart + seconds(15)));
+  EXPECT_TRUE(h.may_start("", kStart + seconds(16)));
+}
+
+TEST(Holds, ALateVerdictOfTheSameFaultDoesNotStretchTheHold) {
+  Holds h;
+  h.report(of(Fault::auth), "", kUser, kStart);
+  h.report(of(Fault::auth), "", kUser, kStart + seconds(3));
+  EXPECT_TRUE(h.may_start("", kStart + seconds(5)));
+}
+
+TEST(Holds, AGoodAnswerReleases) {
+  Holds h;
+  h.report(of(Fault::auth), "", kUser, kStart);
+  EXPECT_TRUE(h.may_start("", kStart + seconds(5)));
+  h.report(fine(), "", kUser, kStart + seconds(5));
+  EXPECT_TRUE(h.all().empty());
+  EXPECT_TRUE(h.may_start("", kStart + seconds(5)));
+}
+
+TEST(Holds, RenewedProbesAtOnce) {
+  Holds h;
+  h.report(of(Fault::auth), "", kUser, kStart);
+  h.renewed(kStart + milliseconds(1));
+  EXPECT_TRUE(h.may_start("", kStart + milliseconds(1)));
+}
+
+TEST(Holds, AProbeThatCameToNothingIsRepeated) {
+  Holds h;
+  h.report(of(Fault::auth), "", kUser, kStart);
+  EXPECT_TRUE(h.may_start("", kStart + seconds(5)));
+  h.probe_lost("", kStart + seconds(5));
+  EXPECT_FALSE(h.may_start("", kStart + seconds(9)));
+  EXPECT_TRUE(h.may_start("", kStart + seconds(10)));
+}
+
+TEST(Holds, APartHoldsOnlyItself) {
+  Holds h;
+  Verdict v = of(Fault::config, FaultScope::part);
+  v.part = "apns";
+  h.report(v, "apns", kUser, kStart);
+  EXPECT_TRUE(h.may_start("", kStart));
+  EXPECT_FALSE(h.may_start("apns", kStart));
+  EXPECT_FALSE(h.held(kStart));
+  h.report(fine(), "", kUser, kStart);
+  EXPECT_FALSE(h.may_start("apns", kStart)) << "another delivery's success proves nothing here";
+}
+
+TEST(Holds, ConfigFaultOfThreeRecipientsWithinAMinuteHolds) {
+  Holds h;
+  const Verdict v = of(Fault::config, FaultScope::delivery);
+  EXPECT_FALSE(h.report(v, "", LookupHash(1), kStart));
+  EXPECT_FALSE(h.report(v, "", LookupHash(1), kStart));
+  EXPECT_FALSE(h.report(v, "", LookupHash(2), kStart + seconds(1)));
+  EXPECT_TRUE(h.report(v, "", LookupHash(3), kStart + seconds(2)));
+  Holds slow;
+  EXPECT_FALSE(slow.report(v, "", LookupHash(1), kStart));
+  EXPECT_FALSE(slow.report(v, "", LookupHash(2), kStart + minutes(2)));
+  EXPECT_FALSE(slow.report(v, "", LookupHash(3), kStart + minutes(4)));
+}
+
+TEST(Holds, ThrottleEndsByItself) {
+  Holds h;
+  Verdict v = of(Fault::throttle);
+  v.retry_after = seconds(30);
+  h.report(v, "", kUser, kStart);
+  EXPECT_FALSE(h.may_start("", kStart + seconds(29)));
+  EXPECT_TRUE(h.may_start("", kStart + seconds(30)));
+  EXPECT_TRUE(h.may_start("", kStart + seconds(30)));
+}
+
+TEST(Holds, ThrottleOfOneDeviceSlowsNobodyElse) {
+  Holds h;
+  h.report(of(Fault::throttle, FaultScope::device), "", kUser, kStart);
+  EXPECT_TRUE(h.may_start("", kStart));
+}
+
+TEST(Holds, BreakerOpensAfterFaultsInARow) {
+  Holds h({.breaker_open_after = 3});
+  const Verdict v = of(Fault::provider, FaultScope::delivery);
+  EXPECT_FALSE(h.report(v, "", kUser, kStart));
+  EXPECT_FALSE(h.report(v, "", kUser, kStart));
+  h.report(fine(), "", kUser, kStart);
+  EXPECT_FALSE(h.report(v, "", kUser, kStart));
+  EXPECT_FALSE(h.report(v, "", kUser, kStart));
+  EXPECT_TRUE(h.report(v, "", kUser, kStart));
+  EXPECT_FALSE(h.may_start("", kStart));
+}
+
+TEST(Limiter, GivesOneSecondsBurstAndThenItsRate) {
+  Limiter l(10);
+  int taken = 0;
+  for (; l.allows(kStart); ++taken) l.take();
+  EXPECT_EQ(taken, 10);
+  EXPECT_EQ(l.next(kStart), kStart + milliseconds(100));
+  EXPECT_TRUE(l.allows(kStart + milliseconds(100)));
+  EXPECT_TRUE(Limiter(0).allows(kStart));
+}
+
+TEST(Hygiene, UnprovenBadTokenIsAMismatch) {
+  Hygiene h;
+  Verdict v{
+      .name = VerdictClass::token_terminal, .effect = Effect::not_sent, .fault = Fault::device};
+  v.needs_proof = true;
+  EXPECT_EQ(h.weigh(v).fault, Fault::mismatch);
+  EXPECT_EQ(h.weigh(v).name, VerdictClass::token_mismatch);
+  EXPECT_FALSE(h.believes(fine(), Target{}));
+  EXPECT_EQ(h.weigh(v).fault, Fault::device);
+  EXPECT_TRUE(h.believes(v, Target{}));
+}
+
+TEST(Hygiene, AFaultOlderThanTheRegistrationIsIgnored) {
+  Hygiene h;
+  Verdict v{.effect = Effect::not_sent, .fault = Fault::device};
+  v.invalid_since = WallTime(seconds(100));
+  Target t;
+  t.registered_at = WallTime(seconds(101));
+  EXPECT_FALSE(h.believes(v, t));
+  t.registered_at = WallTime(seconds(99));
+  EXPECT_TRUE(h.believes(v, t));
+}
+
+TEST(Hygiene, BreakerHoldsMassInvalidation) {
+  Hygiene h;
+  const Verdict dead{.effect = Effect::not_sent, .fault = Fault::device};
+  for (int i = 0; i < 200; ++i) EXPECT_FALSE(h.believes(fine(), Target{}));
+  int published = 0;
+  for (int i = 0; i < 100; ++i) published += h.believes(dead, Target{}) ? 1 : 0;
+  EXPECT_TRUE(h.breaker_open());
+  EXPECT_LE(published, 41);
+  for (int i = 0; i < 200; ++i) EXPECT_FALSE(h.believes(fine(), Target{}));
+  EXPECT_FALSE(h.breaker_open());
+}
+
+std::vector<ClassPolicy> two_classes() {
+  std::vector<ClassPolicy> c(2);
+  c[1].config.priority = Priority::high;
+  return c;
+}
+
+TEST(Dispatcher, HighPriorityGoesFirstButStarvesNobody) {
+  Dispatcher d(two_classes());
+  for (std::uint64_t i = 0; i < 8; ++i) d.push(ClassIndex(0), Ticket(i));
+  for (std::uint64_t i = 100; i < 108; ++i) d.push(ClassIndex(1), Ticket(i));
+  int high = 0;
+  for (int i = 0; i < 8; ++i) high += d.pop(false)->get() >= 100 ? 1 : 0;
+  EXPECT_EQ(high, 6);
+}
+
+TEST(Dispatcher, TheLastQuarterIsForHighPriority) {
+  Dispatcher d(two_classes());
+  d.push(ClassIndex(0), Ticket(1));
+  EXPECT_FALSE(d.pop(true).has_value());
+  d.push(ClassIndex(1), Ticket(2));
+  EXPECT_EQ(d.pop(true)->get(), 2U);
+  EXPECT_EQ(d.size(), 1U);
+}
+
+}  // namespace
+}  // namespace sendonce::test

@@ -1,0 +1,113 @@
+// The program as users run it.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sysexits.h>
+
+#include "tests/support/eventually.hpp"
+#include "tests/support/process.hpp"
+#include "tests/support/temp_dir.hpp"
+#include "tests/unit/support/provider_rig.hpp"
+
+namespace sendonce::test {
+namespace {
+
+using Json = nlohmann::json;
+
+class FakeprovTest : public testing::Test {
+ protected:
+  Process run(std::vector<std::string> args) {
+    auto started = Process::start({.program = SENDONCE_FAKEPROV,
+                                   .args = std::move(args),
+                                   .output = dir / "out",
+                                   .errors = dir / "err"});
+    EXPECT_TRUE(started) << started.error().text;
+    return started ? std::move(*started) : Process{};
+  }
+  Json ready() {
+    std::string line;
+    EXPECT_TRUE(eventually([&] {
+      line = read_file(dir / "out");
+      return line.ends_with('\n');
+    })) << read_file(dir / "err");
+    return Json::parse(line);
+  }
+  int exit_code(std::vector<std::string> args) {
+    Process process = run(std::move(args));
+    const auto exit = process.wait();
+    return exit ? exit->code : -1;
+  }
+  std::string errors() const { return read_file(dir / "err"); }
+
+  TempDir dir{};
+};
+
+TEST_F(FakeprovTest, makes_credentials_that_it_accepts) {
+  Process process = run({"--make-credentials", (dir / "creds").string(), "--apns-topic",
+                         "com.example.shop", "--record", (dir / "record").string()});
+  const Json said = ready();
+  const std::string ca = read_file(said["ca"].get<std::string>());
+  EXPECT_EQ(ca, read_file(dir / "creds" / "ca.pem"));
+  const Json account = Json::parse(read_file(said["fcm"]["service_account"].get<std::string>()));
+  EXPECT_EQ(account["token_uri"], said["fcm"]["token_uri"]);
+  auto client = RawClient::connect(said["port"].get<std::uint16_t>(), {.ca_pem = ca});
+  ASSERT_TRUE(client) << client.error().text;
+  const std::string token = apns_jwt(read_file(said["apns"]["key"].get<std::string>()),
+                                     said["apns"]["key_id"].get<std::string>(),
+                                     said["apns"]["team"].get<std::string>(), now_seconds());
+  const RawAnswer& answer = (*client)->request(
+      "POST", "/3/device/" + std::string(kToken),
+      {{"authorization", "bearer " + token}, {"apns-topic", "com.example.shop"}}, kPayload);
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  const auto exit = process.terminate();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->code, EX_OK);
+  EXPECT_EQ(exit->signal, 0);
+  EXPECT_NE(errors().find("\"accepted\":1"), std::string::npos);
+  EXPECT_NE(read_file(dir / "record").find("\"accepted\":true"), std::string::npos);
+}
+
+TEST_F(FakeprovTest, takes_credentials_of_others) {
+  const KeyPair key = make_p256_key();
+  const KeyPair service = make_rsa_key();
+  Process process =
+      run({"--apns-key", dir.write("key.p8", key.private_pem).string(), "--apns-team", "TTTTTTTTTT",
+           "--apns-key-id", "KKKKKKKKKK", "--ca-out", (dir / "ca.pem").string(),
+           "--fcm-service-account",
+           dir.write("account.json", service_account_json("shop", "s@shop.iam.gserviceaccount.com",
+                                                          "https://oauth2.googleapis.com/token",
+                                                          service.private_pem))
+               .string()});
+  const Json said = ready();
+  EXPECT_EQ(said["fcm"]["project"], "shop");
+  EXPECT_EQ(said["apns"]["team"], "TTTTTTTTTT");
+  EXPECT_FALSE(said["apns"].contains("key"));
+  EXPECT_TRUE(
+      RawClient::connect(said["port"].get<std::uint16_t>(), {.ca_pem = read_file(dir / "ca.pem")}));
+}
+
+TEST_F(FakeprovTest, help_has_an_example) {
+  EXPECT_EQ(exit_code({"--help"}), EX_OK);
+  const std::string help = read_file(dir / "out");
+  EXPECT_NE(help.find("Example:"), std::string::npos);
+  EXPECT_NE(help.find("--make-credentials"), std::string::npos);
+}
+
+TEST_F(FakeprovTest, exit_codes_say_what_is_wrong) {
+  const std::string creds = (dir / "creds").string();
+  EXPECT_EQ(exit_code({"--no-such-option"}), EX_USAGE);
+  EXPECT_EQ(exit_code({}), EX_CONFIG);
+  EXPECT_NE(errors().find("--make-credentials DIR"), std::string::npos);
+  EXPECT_EQ(exit_code({"--make-credentials", creds, "--script",
+                       dir.write("bad.toml", "[[rule]]\nstatus = 1\n").string()}),
+            EX_CONFIG);
+  EXPECT_NE(errors().find("bad.toml:2: status must be"), std::string::npos);
+  EXPECT_EQ(exit_code({"--apns-key", (dir / "missing.p8").string()}), EX_CONFIG);
+  EXPECT_EQ(exit_code({"--make-credentials", dir.write("a-file", "").string()}), EX_CANTCREAT);
+  EXPECT_EQ(exit_code({"--make-credentials", creds, "--listen", "256.0.0.1"}), EX_CONFIG);
+  Process first = run({"--make-credentials", creds});
+  const std::string port = std::to_string(ready()["port"].get<int>());
+  EXPECT_EQ(exit_code({"--make-credentials", creds, "--port", port}), EX_UNAVAILABLE);
+}
+
+}  // namespace
+}  // namespace sendonce::test
