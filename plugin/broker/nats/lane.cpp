@@ -23,6 +23,7 @@ constexpr Duration kPatience = seconds(5);          // failing for longer is not
 constexpr unsigned kSilencesTolerated = 2;
 constexpr Duration kFirstAskPause = milliseconds(250);
 constexpr unsigned kMostDoublings = 10;
+constexpr Duration kCreditSettles = milliseconds(100);
 constexpr unsigned kTooBigAlone =
     2;  // times that a message did not fit, then it is asked for alone
 constexpr std::size_t kMostRequests = 8;  // open at a time
@@ -73,9 +74,18 @@ void Lane::disconnected(std::string why) {
   round_.open = false;
 }
 
-void Lane::taken(std::size_t kept) {
+void Lane::set_credit(std::size_t messages) {
+  credit_ = messages;
+  used_ = 0;
+}
+
+// What was taken counts against the credit until the engine has had the time to give another: it
+// says nothing when what it took is done again already.
+void Lane::taken(MonoTime now, std::size_t kept) {
   const std::size_t taken = untaken_ - std::min(untaken_, kept);
-  credit_ -= std::min(credit_, taken);
+  if (taken == 0) return;
+  used_ += taken;
+  used_at_ = now;
   untaken_ -= taken;
 }
 
@@ -209,6 +219,7 @@ void Lane::on_denied(MonoTime now, std::string what) {
 LaneStep Lane::step(MonoTime now) {
   LaneStep step;
   if (phase_ == Phase::offline || stopped_) return step;
+  if (now - used_at_ >= kCreditSettles) used_ = 0;
   forget_silent(now);
   if (round_.open && now - round_.asked >= settings_.info_timeout)
     on_info_error(now, ApiError{.description = "no answer, not permitted or JetStream is off"});
@@ -230,6 +241,7 @@ MonoTime Lane::next_step() const {
   MonoTime next = round_.open ? round_.asked + settings_.info_timeout : ask_at_;
   for (const Open& request : open_) next = std::min(next, request.heard + silence());
   if (wants_pull()) next = std::min(next, pull_after_);
+  if (used_ > 0) next = std::min(next, used_at_ + kCreditSettles);
   return next;
 }
 
@@ -239,7 +251,7 @@ bool Lane::may_pull() const {
 
 bool Lane::wants_pull() const {
   const std::size_t most = too_big_ >= kTooBigAlone ? 1 : kMostRequests;
-  return may_pull() && open_.size() < most && 2 * outstanding() < credit_;
+  return may_pull() && open_.size() < most && 2 * outstanding() < credit();
 }
 
 std::size_t Lane::outstanding() const {
@@ -248,7 +260,7 @@ std::size_t Lane::outstanding() const {
 }
 
 PullRequest Lane::make_request(MonoTime now) {
-  std::uint64_t batch = credit_ - outstanding();
+  std::uint64_t batch = credit() - outstanding();
   if (batch_limit_ > 0) batch = std::min(batch, batch_limit_);
   const bool stuck = too_big_ >= kTooBigAlone;  // alone and without a limit, any message comes
   if (stuck) batch = 1;
@@ -333,6 +345,7 @@ void Lane::on_info_error(MonoTime now, const ApiError& error) {
         (no_stream ? "stream " + expected_.stream
                    : "consumer " + expected_.durable + " of stream " + expected_.stream) +
         " does not exist; run `sendonce setup`";
+    consumer_created_.clear();  // whatever comes is another
     open_.clear();
     ask_at_ = now + settings_.info_interval;
     return;

@@ -130,7 +130,8 @@ void NatsBroker::take(std::vector<Message>& messages) {
   const std::lock_guard lock(mutex_);
   woken_for_messages_ = false;
   append(messages, arrived_);
-  for (Slot& slot : slots_) slot.lane.taken(slot.held.size());
+  const MonoTime now = clock_.mono();
+  for (Slot& slot : slots_) slot.lane.taken(now, slot.held.size());
 }
 
 void NatsBroker::credit(ClassIndex message_class, std::size_t messages) {

@@ -1,10 +1,10 @@
-#include "plugin/core/subject.hpp"
 #include "plugin/broker/nats/setup_plan.hpp"
 
 #include <algorithm>
 #include <array>
 
 #include "plugin/broker/nats/consumer_check.hpp"
+#include "plugin/core/subject.hpp"
 #include "plugin/core/text.hpp"
 
 namespace sendonce {

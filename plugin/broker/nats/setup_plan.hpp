@@ -79,7 +79,7 @@ struct SetupCall {
 };
 
 struct SetupPlan {
-  std::vector<SetupChange> changes{};       // one with action `none` for an object that is right
+  std::vector<SetupChange> changes{};  // one with action `none` for an object that is right
   std::vector<SetupCall> calls{};      // in this order
   std::vector<std::string> adopted{};  // classes whose ledger must store `adopted_at`
   [[nodiscard]] bool refused() const;

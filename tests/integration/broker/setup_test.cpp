@@ -27,10 +27,10 @@ class SetupTest : public ::testing::Test {
                           .ack_wait = seconds(60)}};
     request.streams = desired_streams(request.consumers, "SENDONCE_OUTCOMES", "SENDONCE_DLQ");
   }
-  Result<SetupPlan> plan() { return Setup(*client, "$JS.API").plan(request); }
+  Result<SetupPlan> plan() { return sendonce::Setup(*client, "$JS.API").plan(request); }
   Result<void> apply() {
     SO_TRY(const SetupPlan p, plan());
-    return Setup(*client, "$JS.API").apply(request, p);
+    return sendonce::Setup(*client, "$JS.API").apply(request, p);
   }
   Rig rig;
   std::unique_ptr<Publisher> client;
@@ -133,7 +133,7 @@ TEST_F(SetupTest, WhatTheServerDidNotDoIsReported) {
   ASSERT_TRUE(nothing);
   nothing->calls.clear();  // as if the server had ignored every request
   request.consumers[0].max_ack_pending = 7;
-  const auto failed = Setup(*client, "$JS.API").apply(request, *nothing);
+  const auto failed = sendonce::Setup(*client, "$JS.API").apply(request, *nothing);
   ASSERT_FALSE(failed);
   EXPECT_NE(failed.error().text.find("max_ack_pending"), std::string::npos);
 }
@@ -151,7 +151,7 @@ TEST_F(SetupTest, WithoutJetStreamItSaysSo) {
   Rig plain(options);
   auto connected = Publisher::connect(plain.broker_options().connection, seconds(1));
   ASSERT_TRUE(connected);
-  const auto p = Setup(**connected, "$JS.API").plan(request);
+  const auto p = sendonce::Setup(**connected, "$JS.API").plan(request);
   ASSERT_FALSE(p);
   EXPECT_FALSE(p.error().text.empty());
 }

@@ -43,13 +43,13 @@ class SetupPlanTest : public ::testing::Test {
   }
   [[nodiscard]] SetupPlan plan() const { return plan_setup(request, present); }
   static std::string text_of_refusal(const SetupPlan& plan) {
-    for (const Change& change : plan.changes)
+    for (const SetupChange& change : plan.changes)
       if (change.action == ChangeAction::refuse) return change.text;
     return {};
   }
-  static const Change* change(const SetupPlan& plan, std::string_view field) {
+  static const SetupChange* change(const SetupPlan& plan, std::string_view field) {
     const auto found = std::find_if(plan.changes.begin(), plan.changes.end(),
-                                    [&](const Change& c) { return c.field == field; });
+                                    [&](const SetupChange& c) { return c.field == field; });
     return found == plan.changes.end() ? nullptr : &*found;
   }
 
