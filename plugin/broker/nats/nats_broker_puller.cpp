@@ -1,8 +1,12 @@
 // The puller thread of NatsBroker: everything that touches the connection.
 //
-// Acks go out without cnats' SendAsap: its flusher writes what has gathered within a millisecond
-// with one system call, where SendAsap makes a call for each ack. Nobody waits for an ack or for a
-// pull request (they live for 30 s), so the millisecond costs nothing. Figures in docs/adr.
+// Decision: no SendAsap. cnats then writes what has gathered within a millisecond with one system
+// call; with SendAsap each ack is a call of its own. Nobody waits for an ack, and pull requests
+// are open long before they are needed, so the millisecond is not in anybody's way. Pulling and
+// acking 100,000 messages of 500 bytes (nats-server 2.9.10, cnats 3.4.1, two busy cores, medians
+// of three alternating runs): 2.5 us of CPU a message without, 3.5 us with it; from a publication
+// to take() 0.3 ms either way; from an event to its confirmation 1.7 ms without, 1.4 ms with it.
+// tests/integration/broker/bench.cpp measures it.
 #include <algorithm>
 #include <iterator>
 
