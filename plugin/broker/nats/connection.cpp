@@ -153,7 +153,7 @@ bool wants_tls(const std::vector<std::string>& servers) {
 
 // Without a buffer of cnats' own: what is published while disconnected is refused here, since an
 // ack may only go out once its consumer has been checked again.
-constexpr int kReconnectBuffer = 1;
+constexpr int kReconnectBuffer = 0;
 
 natsStatus set_options(natsOptions* o, const ConnectionOptions& options, void* closure) {
   std::vector<const char*> servers;
