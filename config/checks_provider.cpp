@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "config/checks.hpp"
-#include "plugin/core/nearest.hpp"
 #include "config/quantity.hpp"
 #include "config/url.hpp"
 #include "config/value.hpp"
+#include "plugin/core/nearest.hpp"
 #include "plugin/core/text.hpp"
 
 namespace sendonce {

@@ -21,13 +21,6 @@ std::expected<CollapseTemplate, FieldFault> parse_collapse(std::string_view text
   return out;
 }
 
-std::string expand_collapse(const CollapseTemplate& parts, const Notification& notification) {
-  std::string out;
-  for (const CollapsePart& part : parts)
-    out += part.field ? value_of(*part.field, notification) : std::string_view(part.literal);
-  return out;
-}
-
 std::size_t shortest_expansion(const CollapseTemplate& parts) {
   std::size_t bytes = 0;
   for (const CollapsePart& part : parts) bytes += part.field ? 1 : part.literal.size();

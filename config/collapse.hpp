@@ -1,4 +1,5 @@
-// A class's `collapse`: text with envelope fields in braces, "{template}:{recipient}". Pure.
+// A class's `collapse`: text with envelope fields in braces, "{template}:{recipient}". The pipeline
+// fills it in (expand_collapse in plugin/pipeline/policy.hpp); here it is judged. Pure.
 #pragma once
 
 #include <expected>
@@ -20,10 +21,6 @@ struct CollapsePart {
 using CollapseTemplate = std::vector<CollapsePart>;
 
 [[nodiscard]] std::expected<CollapseTemplate, FieldFault> parse_collapse(std::string_view text);
-
-// May be longer than a provider takes: the fields are the sender's.
-[[nodiscard]] std::string expand_collapse(const CollapseTemplate& parts,
-                                          const Notification& notification);
 
 // The bytes of its shortest expansion: every field holds at least one.
 [[nodiscard]] std::size_t shortest_expansion(const CollapseTemplate& parts);

@@ -71,7 +71,7 @@ void check_free_space(const CheckInput& in, Findings& out, const std::filesystem
   struct statvfs status{};
   if (::statvfs(where.c_str(), &status) != 0) return;
   std::error_code error;
-  const auto data = std::filesystem::path(in.config.instance.state_dir) / "data.mdb";
+  const auto data = std::filesystem::path(ledger_directory(in.config.instance)) / "data.mdb";
   const std::uintmax_t used = std::filesystem::file_size(data, error);
   const std::uint64_t free = status.f_bavail * status.f_frsize;
   const std::uint64_t room = free + (error ? 0 : used);
@@ -109,7 +109,7 @@ void check_certificates(const CheckInput& in, Findings& out) {
 }
 
 void check_state_dir(const CheckInput& in, Findings& out) {
-  const std::filesystem::path where = existing(in.config.instance.state_dir);
+  const std::filesystem::path where = existing(ledger_directory(in.config.instance));
   struct statfs status{};
   if (::statfs(where.c_str(), &status) != 0)
     return report_error(in, out, "instance.state_dir",

@@ -33,6 +33,11 @@ struct InstanceConfig {
   Duration drain = std::chrono::seconds(20);
 };
 
+// Where the ledger's files are.
+[[nodiscard]] inline std::string ledger_directory(const InstanceConfig& instance) {
+  return instance.state_dir + "/ledger";
+}
+
 struct NatsConfig {
   std::vector<std::string> servers{"nats://127.0.0.1:4222"};
   std::optional<SecretRef> credentials{};  // a .creds file

@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "plugin/core/nearest.hpp"
 #include "config/quantity.hpp"
+#include "plugin/core/nearest.hpp"
 #include "plugin/core/text.hpp"
 
 namespace sendonce {

@@ -53,7 +53,8 @@ struct ClaimRequest {
   std::optional<DeviceClaim> device{};
   std::string event_id{};  // for the outcome event of a suppressed target; not stored in the row
   // Not empty: no attempt can ever be made (the payload is at fault, and this says why). The claim
-  // ends the row: failed with its dead letter due, or unknown when an earlier attempt may have sent.
+  // ends the row: failed with its dead letter due, or unknown when an earlier attempt may have
+  // sent.
   std::string refused{};
 };
 
@@ -142,7 +143,7 @@ struct Conflict {};  // same key, other content (law 10)
 struct DeadLetterDue {
   std::string reason{};
 };
-struct Stopped {};                    // no new claims: the map or the disk runs full; ask again later
+struct Stopped {};  // no new claims: the map or the disk runs full; ask again later
 using ClaimReply = std::variant<Claimed, Busy, Waiting, Done, Conflict, DeadLetterDue, Stopped>;
 
 struct Settled {

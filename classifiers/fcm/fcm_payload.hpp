@@ -19,11 +19,11 @@ struct FcmPayloadFields {
   std::int64_t expiration_s = 0;  // the same as a moment, for Apple devices; 0: one attempt
 };
 
-// {"message":{"token","notification":{"title","body"},"data":{…,"nid"},"android","apns",
-// "webpush"}}, then overrides.fcm merged into the message. Errors are payload errors and name the member: data
-// holds strings only and no reserved name; overrides may not touch token, topic, condition or nid.
-// The collapse text becomes android.notification.tag and apns-collapse-id, never collapse_key, of
-// which FCM keeps four a device.
+// {"message":{"token","notification":{"title","body"},"data":{..,"nid"},"android","apns",
+// "webpush"}}, then overrides.fcm merged into the message. Errors are payload errors and name the
+// member: data holds strings only and no reserved name; overrides may not touch token, topic,
+// condition or nid. The collapse text becomes android.notification.tag and apns-collapse-id, never
+// collapse_key, of which FCM keeps four a device.
 [[nodiscard]] Result<std::string> fcm_payload(const Notification& notification,
                                               const FcmPayloadFields& fields);
 

@@ -7,9 +7,9 @@ function(sendonce_module)
   set_target_properties(${A_NAME} PROPERTIES
     OUTPUT_NAME sendonce VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS ${map})
   target_include_directories(${A_NAME}
-    PRIVATE ${PROJECT_SOURCE_DIR}
-    INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/plugin/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_include_directories(${A_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/plugin/include)
+    PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/plugin/include
+    INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/plugin/include>
+      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${A_NAME} PRIVATE ${A_DEPS} sendonce_flags)
   # Hidden visibility alone leaks symbols of libstdc++ templates and of static libraries; the
   # libraries behind us leave threads and TLS destructors, so that unloading is not possible.

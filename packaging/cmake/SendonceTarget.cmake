@@ -23,6 +23,11 @@ if(SENDONCE_SANITIZE)
   target_link_options(sendonce_flags INTERFACE -fsanitize=${SENDONCE_SANITIZE})
 endif()
 
+if(SENDONCE_FUZZ)
+  # Without it libFuzzer sees the branches of its own target alone.
+  target_compile_options(sendonce_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 # sendonce_library(NAME core SOURCES ... DEPS ...): an internal static library sendonce::core.
 function(sendonce_library)
   cmake_parse_arguments(A "" "NAME" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})

@@ -96,7 +96,8 @@ class JsonParser {
   JsonParser& operator=(const JsonParser&) = delete;
 
   // invalid: no JSON, beyond a limit, a number that does not fit into 64 bits, or half of a
-  // surrogate pair; the text says which and quotes nothing. `text` must outlive the reader.
+  // surrogate pair; the text says which and quotes nothing. exhausted: no memory. `text` must
+  // outlive the reader.
   [[nodiscard]] Result<JsonReader> parse(std::string_view text);
 
  private:

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "plugin/core/text.hpp"
 #include "plugin/message/members.hpp"
@@ -224,8 +225,9 @@ void remove_repeated(std::vector<Target>& targets) {
   };
   std::vector<std::size_t> order(targets.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&identity](std::size_t a, std::size_t b) { return identity(a) < identity(b); });
+  std::sort(order.begin(), order.end(), [&identity](std::size_t a, std::size_t b) {
+    return std::pair(identity(a), a) < std::pair(identity(b), b);
+  });
   std::vector<bool> repeated(targets.size());
   for (std::size_t i = 1; i < order.size(); ++i)
     repeated[order[i]] = identity(order[i - 1]) == identity(order[i]);

@@ -69,7 +69,7 @@ struct HttpAnswer {
 enum class Cause : std::uint8_t {
   connect,      // no connection: name, refused, proxy, timeout
   tls,          // certificate, protocol or ALPN: configuration
-  client_auth,  // our client certificate was refused
+  client_auth,  // our client certificate was refused, or our credentials by the proxy
   refused,      // REFUSED_STREAM, or above the last stream of a GOAWAY
   reset,        // RST_STREAM with another code
   connection_lost,

@@ -126,6 +126,9 @@ class Rules(unittest.TestCase):
         self.expect({"ledger/x.hpp": "#pragma once\n" * 250})
         self.expect({"ledger/x.hpp": "#pragma once\n//" + "x" * 99 + "\n"}, "x.hpp:2: 101 columns")
         self.expect({"ledger/x.hpp": "#pragma once\n//" + "\u00fc" * 98 + "\n"})
+        self.expect({"ledger/x.hpp": '#pragma once\nauto s = R"(' + "x" * 99 + ')";\n'})
+        self.expect({"ledger/x.hpp": '#pragma once\nauto s = R"(' + "x" * 99 + ')" + f(1);\n'},
+                    "columns")
 
     def test_every_source_is_built(self):
         self.expect({"plugin/core/b.cpp": "int b;\n"}, "no CMakeLists.txt names")
@@ -138,7 +141,11 @@ class Rules(unittest.TestCase):
 
     def test_events_are_documented_and_real(self):
         logs = {"ledger/x.hpp": '#pragma once\nvoid f() {\n  log.warn(\n    "a.b_c", {});\n}\n'}
-        self.expect(logs, "x.hpp:3: event a.b_c is not in the table")
+        self.expect(logs, "x.hpp:4: event a.b_c is not in the table")
+        chosen = ('void f() { log.info(r.empty() ? "h2.up" : "h2.down", {}); '
+                  'write(Level::warn, "h2.x"); }')
+        self.expect({"ledger/x.hpp": "#pragma once\n" + chosen + "\n"}, "h2.down", "h2.up", "h2.x")
+        self.expect({"ledger/x.hpp": '#pragma once\nvoid f() { report_error(in, "a.b"); }\n'})
         self.expect({**logs, "docs/operations.md": "| Event | Means |\n| `a.b_c` | x |\n"})
         self.expect({"docs/operations.md": "| `a.b` | x |\n"}, "operations.md:1: nothing logs")
 
@@ -163,7 +170,8 @@ class Functions(unittest.TestCase):
         self.assertEqual(self.lengths(code), {"C::C": 6})
 
     def test_blocks_and_lambdas_belong_to_their_function(self):
-        code = "void f() {\n  if (a) {\n    g([&] {\n      return 1;\n    });\n  }\n}\nvoid h() {}\n"
+        code = ("void f() {\n  if (a) {\n    g([&] {\n      return 1;\n    });\n  }\n}\n"
+                "void h() {}\n")
         self.assertEqual(self.lengths(code), {"f": 7, "h": 1})
 
     def test_data_is_no_function(self):

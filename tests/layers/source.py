@@ -25,14 +25,18 @@ def without_comments(text):
     return _TOKEN.sub(lambda m: _blank(m[0]) if m[0].startswith('/') else m[0], text)
 
 
+def without_literals(text):
+    """The text with the insides of string literals blanked, comments kept."""
+    return _TOKEN.sub(lambda m: m[0] if m[0].startswith('/') else _hollow(m[0]), text)
+
+
+def _hollow(token):
+    return token[0] + _blank(token[1:-1]) + token[-1]
+
+
 def code_only(text):
     """The text with comments and the insides of literals blanked."""
-    def blank(match):
-        token = match[0]
-        if token.startswith('/'):
-            return _blank(token)
-        return token[0] + _blank(token[1:-1]) + token[-1]
-    return _TOKEN.sub(blank, text)
+    return _TOKEN.sub(lambda m: (_blank if m[0].startswith('/') else _hollow)(m[0]), text)
 
 
 @dataclass(frozen=True)

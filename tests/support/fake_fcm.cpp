@@ -199,7 +199,7 @@ void FakeFcm::write_refused(const Judged& judged, Reply& reply) {
     case Refusal::message:
       break;
   }
-  const FcmFault& fault = *judged.message.fault;
+  const FcmFault fault = judged.message.fault.value_or(FcmFault{});
   write_error(400, fault.message,
               fault.violation ? violation(fault) : fcm_error("INVALID_ARGUMENT"), reply);
 }

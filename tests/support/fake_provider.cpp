@@ -22,6 +22,11 @@ ProviderKind kind_of(std::string_view path) {
   return ProviderKind::other;
 }
 
+std::string token_uri_at(std::string_view host, std::uint16_t port) {
+  std::string out = "https://";
+  return out.append(host).append(":").append(std::to_string(port)).append("/token");
+}
+
 // name=value in the query of a path; no decoding, our ids need none.
 std::string_view query(std::string_view path, std::string_view name) {
   std::size_t at = path.find('?');
@@ -109,14 +114,12 @@ Result<void> FakeProvider::State::prepare() {
   }
   if (options.fcm && options.oauth) {
     OauthConfig config = *options.oauth;
-    const std::string port = std::to_string(server->port());
     config.audiences.emplace_back(kGoogleTokenUri);
     for (const std::string_view host : {"localhost", "127.0.0.1", "[::1]"}) {
-      config.audiences.push_back("https://" + std::string(host) + ":" + port + "/token");
+      config.audiences.push_back(token_uri_at(host, server->port()));
     }
     for (const std::string& name : options.names) {
-      const std::string host = name.substr(name.find(':') + 1);
-      config.audiences.push_back("https://" + host + ":" + port + "/token");
+      config.audiences.push_back(token_uri_at(name.substr(name.find(':') + 1), server->port()));
     }
     SO_TRY(oauth, FakeOauth::make(std::move(config)));
     fcm = std::make_unique<FakeFcm>(*options.fcm, *oauth);

@@ -1,8 +1,8 @@
 // sendonce-fakeprov: APNs and FCM to test against.
+#include <csignal>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
-#include <signal.h>
 #include <sysexits.h>
 
 #include "tests/support/fakeprov_setup.hpp"
@@ -100,7 +100,7 @@ int serve(const FakeprovArguments& arguments) {
   if (const auto written = write_files(arguments, known, **provider); !written) {
     return complain(written.error(), EX_CANTCREAT);
   }
-  std::cout << ready_line(arguments, known, **provider) << std::endl;
+  std::cout << ready_line(arguments, known, **provider) << '\n' << std::flush;
   int got = 0;
   ::sigwait(&ends, &got);
   (*provider)->stop();
@@ -108,18 +108,27 @@ int serve(const FakeprovArguments& arguments) {
   return EX_OK;
 }
 
-}  // namespace
-}  // namespace sendonce::test
-
-int main(int argc, char** argv) {
-  sendonce::test::FakeprovArguments arguments{};
-  CLI::App app(sendonce::test::kDescription, "sendonce-fakeprov");
-  app.footer(sendonce::test::kFooter);
-  sendonce::test::add_options(app, arguments);
+int run(int argc, char** argv) {
+  FakeprovArguments arguments{};
+  CLI::App app(kDescription, "sendonce-fakeprov");
+  app.footer(kFooter);
+  add_options(app, arguments);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? EX_OK : EX_USAGE;
   }
-  return sendonce::test::serve(arguments);
+  return serve(arguments);
+}
+
+}  // namespace
+}  // namespace sendonce::test
+
+int main(int argc, char** argv) {
+  try {
+    return sendonce::test::run(argc, argv);
+  } catch (const std::exception& e) {  // out of memory, or a mistake in add_options
+    std::fputs(e.what(), stderr);
+    return EX_SOFTWARE;
+  }
 }

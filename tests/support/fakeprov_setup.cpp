@@ -57,7 +57,7 @@ Result<void> add_providers(const FakeprovArguments& a, FakeprovSetup& out) {
     out.made.topic = topics.front();
     if (!a.fcm_project.empty()) out.made.project = a.fcm_project;
     out.options = options_for(out.made);
-    out.options.apns->topics = topics;
+    if (out.options.apns) out.options.apns->topics = topics;
   }
   if (!a.apns_key.empty()) {
     SO_TRY(const std::string pem, content_of("--apns-key", a.apns_key));

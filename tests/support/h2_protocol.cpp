@@ -65,6 +65,7 @@ class H2Protocol final : public Protocol {
 
  private:
   static int on_begin(nghttp2_session*, const nghttp2_frame* frame, void* user);
+  // NOLINTBEGIN(readability-function-size): nghttp2's signatures
   static int on_header(nghttp2_session* session, const nghttp2_frame* frame,
                        const std::uint8_t* name, std::size_t name_size, const std::uint8_t* value,
                        std::size_t value_size, std::uint8_t, void*);
@@ -74,6 +75,7 @@ class H2Protocol final : public Protocol {
   static int on_close(nghttp2_session* session, std::int32_t stream, std::uint32_t, void* user);
   static ssize_t read_body(nghttp2_session*, std::int32_t, std::uint8_t* to, std::size_t room,
                            std::uint32_t* flags, nghttp2_data_source* source, void*);
+  // NOLINTEND(readability-function-size)
 
   void take(Exchange& x, bool whole);
   void answer(Exchange& x);
@@ -88,7 +90,7 @@ class H2Protocol final : public Protocol {
   void submit_settings(const std::vector<SettingsEntry>& entries);
   void gather(std::size_t limit);
   void flush_resets();
-  Exchange* exchange(std::int32_t stream) const {
+  [[nodiscard]] Exchange* exchange(std::int32_t stream) const {
     return static_cast<Exchange*>(nghttp2_session_get_stream_user_data(session_, stream));
   }
 
@@ -159,6 +161,7 @@ int H2Protocol::on_begin(nghttp2_session*, const nghttp2_frame* frame, void* use
   return 0;
 }
 
+// NOLINTNEXTLINE(readability-function-size)
 int H2Protocol::on_header(nghttp2_session* session, const nghttp2_frame* frame,
                           const std::uint8_t* name, std::size_t name_size,
                           const std::uint8_t* value, std::size_t value_size, std::uint8_t, void*) {
@@ -334,6 +337,7 @@ void H2Protocol::respond(Exchange& x) {
   if (!x.whole) resets_.push_back({.stream = x.stream, .code = NGHTTP2_NO_ERROR});
 }
 
+// NOLINTNEXTLINE(readability-function-size)
 ssize_t H2Protocol::read_body(nghttp2_session*, std::int32_t, std::uint8_t* to, std::size_t room,
                               std::uint32_t* flags, nghttp2_data_source* source, void*) {
   auto& x = *static_cast<Exchange*>(source->ptr);

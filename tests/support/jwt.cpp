@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kP256Half = 32;
+constexpr std::size_t kP256Half = 32;
 
 using EcdsaSigPtr = std::unique_ptr<ECDSA_SIG, Freed<ECDSA_SIG_free>>;
 
@@ -27,8 +27,8 @@ const unsigned char* bytes_of(std::string_view text) {
 std::string der_from_raw(std::string_view raw) {
   if (raw.size() != 2 * kP256Half) return {};
   const EcdsaSigPtr signature(ECDSA_SIG_new());
-  BIGNUM* r = BN_bin2bn(bytes_of(raw), kP256Half, nullptr);
-  BIGNUM* s = BN_bin2bn(bytes_of(raw) + kP256Half, kP256Half, nullptr);
+  BIGNUM* r = BN_bin2bn(bytes_of(raw), int{kP256Half}, nullptr);
+  BIGNUM* s = BN_bin2bn(bytes_of(raw) + kP256Half, int{kP256Half}, nullptr);
   ECDSA_SIG_set0(signature.get(), r, s);
   unsigned char* der = nullptr;
   const int size = i2d_ECDSA_SIG(signature.get(), &der);
@@ -43,8 +43,8 @@ std::string raw_from_der(std::string_view der) {
   SO_ASSERT(signature != nullptr);
   std::string out(2 * kP256Half, '\0');
   auto* to = reinterpret_cast<unsigned char*>(out.data());
-  BN_bn2binpad(ECDSA_SIG_get0_r(signature.get()), to, kP256Half);
-  BN_bn2binpad(ECDSA_SIG_get0_s(signature.get()), to + kP256Half, kP256Half);
+  BN_bn2binpad(ECDSA_SIG_get0_r(signature.get()), to, int{kP256Half});
+  BN_bn2binpad(ECDSA_SIG_get0_s(signature.get()), to + kP256Half, int{kP256Half});
   return out;
 }
 

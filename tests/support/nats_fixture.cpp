@@ -2,14 +2,14 @@
 
 #include <array>
 #include <charconv>
+#include <csignal>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

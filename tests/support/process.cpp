@@ -1,21 +1,19 @@
 #include "tests/support/process.hpp"
 
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "plugin/core/assert.hpp"
-
-extern char** environ;
 
 namespace sendonce::test {
 namespace {
@@ -55,8 +53,8 @@ struct ChildPlan {
   if (::getppid() != plan.parent) ::_exit(127);  // the parent died before prctl
   sigset_t none;
   ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::signal(SIGPIPE, SIG_DFL);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);  // NOLINT(concurrency-mt-unsafe): one thread after fork
   ::dup2(plan.out, STDOUT_FILENO);
   ::dup2(plan.err, STDERR_FILENO);
   ::execve(plan.program, plan.argv, plan.envp);
@@ -81,11 +79,16 @@ Result<Process> Process::start(const ProcessOptions& options) {
   std::vector<std::string> environment = merged_environment(options.environment);
   const std::vector<char*> argv = pointers(args);
   const std::vector<char*> envp = pointers(environment);
-  int report[2] = {-1, -1};
-  SO_ASSERT(::pipe2(report, O_CLOEXEC) == 0);
   const int out = open_output(options.output);
+  if (out < 0) return fail(Errc::unavailable, options.output.string() + ": cannot be written");
   const int err =
       options.errors.empty() ? ::fcntl(out, F_DUPFD_CLOEXEC, 3) : open_output(options.errors);
+  if (err < 0) {
+    ::close(out);
+    return fail(Errc::unavailable, options.errors.string() + ": cannot be written");
+  }
+  int report[2] = {-1, -1};
+  SO_ASSERT(::pipe2(report, O_CLOEXEC) == 0);
   const ChildPlan plan{.program = program.c_str(),
                        .argv = const_cast<char**>(argv.data()),
                        .envp = const_cast<char**>(envp.data()),

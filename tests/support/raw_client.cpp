@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include <arpa/inet.h>
@@ -12,7 +13,6 @@
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -45,11 +45,13 @@ struct Body {
   bool whole = true;
 };
 
+// NOLINTNEXTLINE(readability-function-size): nghttp2's signature
 ssize_t read_body(nghttp2_session*, std::int32_t, std::uint8_t* to, std::size_t room,
                   std::uint32_t* flags, nghttp2_data_source* source, void*) {
   auto& body = *static_cast<Body*>(source->ptr);
   const std::size_t n = std::min(room, body.bytes.size() - body.sent);
   if (n == 0 && !body.whole) return NGHTTP2_ERR_DEFERRED;
+  // NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes, no text
   std::memcpy(to, body.bytes.data() + body.sent, n);
   body.sent += n;
   if (body.sent == body.bytes.size() && body.whole) *flags |= NGHTTP2_DATA_FLAG_EOF;
@@ -92,6 +94,7 @@ struct RawClient::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
+  // NOLINTNEXTLINE(readability-function-size): nghttp2's signature
   static int on_header(nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name,
                        std::size_t name_size, const std::uint8_t* value, std::size_t value_size,
                        std::uint8_t, void* user);
@@ -120,6 +123,7 @@ struct RawClient::State {
   std::unique_ptr<Clock> clock = make_system_clock();
 };
 
+// NOLINTNEXTLINE(readability-function-size)
 int RawClient::State::on_header(nghttp2_session*, const nghttp2_frame* frame,
                                 const std::uint8_t* name, std::size_t name_size,
                                 const std::uint8_t* value, std::size_t value_size, std::uint8_t,
@@ -254,6 +258,7 @@ Result<std::unique_ptr<RawClient>> RawClient::connect(std::uint16_t port,
   ::pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
   auto state = std::make_unique<State>();
   state->fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  SO_ASSERT(state->fd >= 0);
   sockaddr_in to{};
   to.sin_family = AF_INET;
   to.sin_port = htons(port);

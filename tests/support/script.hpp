@@ -96,6 +96,8 @@ class Script {
   ~Script();
   Script(Script&&) noexcept;
   Script& operator=(Script&&) noexcept;
+  Script(const Script&) = delete;
+  Script& operator=(const Script&) = delete;
 
   // Errors are `invalid` and begin with file:line. `file` is only a name.
   [[nodiscard]] static Result<Script> parse(const std::string& text, const std::string& file);

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include <stdlib.h>
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp
 
 #include "plugin/core/assert.hpp"
 
@@ -43,6 +43,7 @@ class TempDir {
   // Leaves the directory where it is.
   void release() noexcept { path_.clear(); }
   // Writes a file below the directory and returns its path.
+  // NOLINTNEXTLINE(modernize-use-nodiscard): the file matters, the path often does not
   std::filesystem::path write(std::string_view name, std::string_view content) const {
     std::filesystem::path file = path_ / name;
     std::ofstream(file, std::ios::binary) << content;

@@ -1,10 +1,11 @@
 // `sendonce demo`: real processes, real sockets, real faults, kill -9 in mid-flight, and a count at
 // the end that has to come out right. The messages carry a token of their own each, so that what
 // the provider saw can be compared with the ledger delivery by delivery.
-#include <array>
+#include <algorithm>
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
+#include <poll.h>
 #include <sysexits.h>
 
 #include "ledger/lmdb/open.hpp"
@@ -21,13 +22,16 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr int kPaceMs = 4;                // of four messages
+constexpr std::uint32_t kLatencyMs = 20;  // of the provider
+
 constexpr const char* kClasses = R"(
 [class.otp]
 subject   = "notify.otp.>"
 priority  = "high"
 expires   = "10m"
 claim     = "10s"
-ack_wait  = "10s"
+ack_wait  = "12s"
 retention = "2d"
 retry     = { first = "50ms", factor = 2.0, cap = "500ms", attempts = 12, horizon = "5m" }
 ambiguous = { default = "resend" }
@@ -37,7 +41,7 @@ collapse  = "{template}:{recipient}"
 subject   = "notify.campaign.>"
 expires   = "30m"
 claim     = "10s"
-ack_wait  = "10s"
+ack_wait  = "12s"
 retention = "2d"
 retry     = { first = "50ms", factor = 2.0, cap = "500ms", attempts = 8, horizon = "10m" }
 ambiguous = { default = "give-up" }
@@ -67,6 +71,13 @@ probability = 0.03
 seed = 13
 status = 503
 reason = "ServiceUnavailable"
+
+[[rule]]
+provider = "apns"
+probability = 0.01
+seed = 14
+status = 400
+reason = "BadCollapseId"
 
 [[rule]]
 every = 1500
@@ -101,7 +112,8 @@ class Demo {
   std::unique_ptr<World> world_{};
   std::unique_ptr<Publisher> client_{};
   std::uint64_t published_ = 0;
-  std::uint32_t killed_ = 0;
+  std::uint64_t dead_letters_ = 0;
+  std::size_t killed_ = 0;
   unsigned step_ = 0;
 };
 
@@ -140,6 +152,12 @@ Plan Demo::plan(std::uint32_t number) {
 
 Result<void> Demo::publish_all() {
   std::vector<Plan> again;
+  std::vector<std::uint32_t> kill_after;  // at random moments while messages still come in
+  for (std::uint32_t k = 0; k < options_.kills; ++k)
+    kill_after.push_back(static_cast<std::uint32_t>(random_.below(options_.messages)));
+  std::ranges::sort(kill_after);
+  const auto dead = std::ranges::unique(kill_after);
+  kill_after.erase(dead.begin(), dead.end());
   const auto send = [&](const Plan& p) -> Result<void> {
     SO_CHECK(client_->publish({.subject = p.subject, .body = p.body}));
     return {};
@@ -156,10 +174,10 @@ Result<void> Demo::publish_all() {
         again.push_back(std::move(p));
       }
     }
+    // At a pace that leaves calls in flight when the daemon is killed.
+    if (i % 4 == 0) ::poll(nullptr, 0, kPaceMs);
     if (i % 250 == 0) std::fprintf(stderr, "\r      %u of %u", i, options_.messages);
-    // Killed while messages still come in.
-    const std::uint32_t stretch = options_.messages / (options_.kills + 1);
-    if (killed_ < options_.kills && i > 0 && i % stretch == 0) {
+    if (killed_ < kill_after.size() && i == kill_after[killed_]) {
       world_->kill_daemon();
       ++killed_;
       std::fprintf(stderr, "\r      kill -9 after %u messages, started again\n", i);
@@ -223,7 +241,8 @@ Result<void> Demo::play() {
   SO_TRY(world_, World::make({.sendonced = options_.sendonced,
                               .fakeprov = options_.fakeprov,
                               .script = kScript,
-                              .classes = kClasses}));
+                              .classes = kClasses,
+                              .latency_ms = kLatencyMs}));
   step("starting sendonced");
   SO_CHECK(world_->start_daemon());
   SO_TRY(client_, world_->connect());
@@ -231,6 +250,9 @@ Result<void> Demo::play() {
   SO_CHECK(publish_all());
   step("waiting until every message is settled");
   SO_CHECK(watch());
+  SO_TRY(const std::string dead_letters, client_->request("$JS.API.STREAM.INFO.SENDONCE_DLQ", ""));
+  const Json dlq = Json::parse(dead_letters, nullptr, false);
+  dead_letters_ = dlq.value("/state/messages"_json_pointer, std::uint64_t{0});
   step("stopping sendonced");
   if (!world_->stop_daemon())
     return fail(Errc::internal, "the daemon did not stop well, see its log");
@@ -259,16 +281,23 @@ int Demo::run() {
         "duplicates   repeats that were acked without a request\n"
         "unknown      the provider may have it, and nothing can tell: the policy said stop there\n"
         "requests     whole requests that the provider saw; delivered: it took them\n"
+        "failed       the provider refused the message; its copy is in SENDONCE_DLQ\n"
         "extra copies what resend costs: the answer was lost, so it was sent again\n\n");
   }
-  const auto broken = broken_promises(classes);
+  std::vector<std::string> broken = broken_promises(classes);
+  std::uint64_t failed_rows = 0;
+  for (const ClassTally& c : classes) failed_rows += c.count(State::failed);
+  if (failed_rows != dead_letters_)
+    broken.push_back(std::to_string(failed_rows) +
+                     " deliveries failed, and the dead-letter stream has " +
+                     std::to_string(dead_letters_));
   for (const std::string& b : broken)
     std::fprintf(stderr, "sendonce: broken promise: %s\n", b.c_str());
   if (broken.empty() && !common_.json)
     std::printf(
-        "The daemon was killed %u times. give-up: nothing was sent twice. resend: nothing is "
-        "missing.\n",
-        killed_);
+        "The daemon was killed %zu times. give-up: nothing was sent twice. resend: nothing is "
+        "missing. Each of the %llu that failed has its dead letter.\n",
+        killed_, static_cast<unsigned long long>(dead_letters_));
   if (options_.keep) {
     std::fprintf(stderr, "kept: %s\n", world_->path("").c_str());
     world_->keep();

@@ -111,8 +111,10 @@ std::vector<std::string> broken_promises(const std::vector<ClassTally>& classes)
     if (c.missing > 0)
       broken.push_back(c.name + ": " + std::to_string(c.missing) +
                        " are accepted in the ledger and were never taken");
-    if (c.policy == "resend" && c.delivered < c.deliveries)
-      broken.push_back(c.name + ": under resend " + std::to_string(c.deliveries - c.delivered) +
+    const std::uint64_t refused = c.count(State::failed);
+    if (c.policy == "resend" && c.delivered + refused < c.deliveries)
+      broken.push_back(c.name + ": under resend " +
+                       std::to_string(c.deliveries - refused - c.delivered) +
                        " deliveries never arrived");
     if (c.unaccounted > 0)
       broken.push_back(c.name + ": " + std::to_string(c.unaccounted) +

@@ -80,7 +80,7 @@ Result<void> World::write_config() {
   const std::string tuning =
       "concurrency = { connections = " + std::to_string(options_.connections) +
       ", streams = " + std::to_string(options_.streams) +
-      " }\ncall = { connect = \"2s\", total = \"4s\" }\ntls = { ca = \"" + path("ca.pem") +
+      " }\ncall = { connect = \"2s\", total = \"3s\" }\ntls = { ca = \"" + path("ca.pem") +
       "\" }\n";
   const std::string text =
       "config_version = 1\n\n[instance]\nname = \"demo\"\nstate_dir = \"" + path("state") +

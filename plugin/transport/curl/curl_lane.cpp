@@ -7,8 +7,8 @@
 
 #include "plugin/core/assert.hpp"
 #include "plugin/transport/curl/connect_failure.hpp"
+#include "plugin/transport/curl/connect_sockets.hpp"
 #include "plugin/transport/endpoint.hpp"
-#include "plugin/transport/h2/link.hpp"
 
 namespace sendonce {
 namespace {
@@ -78,6 +78,7 @@ class CurlLane::Exchange final : public CurlMulti::Transfer {
   TrustStore trust_;
   std::string peer_;
   std::string proxy_;
+  ConnectSockets sockets_{};
   CURL* easy_;
   curl_slist* headers_ = nullptr;
   HttpAnswer answer_{};
@@ -125,7 +126,7 @@ void CurlLane::Exchange::configure(Duration timeout, const Endpoint& endpoint,
   curl_easy_setopt(easy_, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
   curl_easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(connect.count()));
   curl_easy_setopt(easy_, CURLOPT_TIMEOUT_MS, static_cast<long>(total.count()));
-  curl_easy_setopt(easy_, CURLOPT_SOCKOPTFUNCTION, on_new_socket);
+  sockets_.attach(easy_, false);
   curl_easy_setopt(easy_, CURLOPT_PROXY, options.proxy.c_str());
   if (!options.proxy_credentials.empty()) {
     curl_easy_setopt(easy_, CURLOPT_PROXYUSERPWD, options.proxy_credentials.expose().c_str());
@@ -216,21 +217,10 @@ CallFailure CurlLane::Exchange::explain_unsent(CURLcode code) const {
   ConnectReport report;
   report.code = code;
   report.detail = detail_;
-  curl_off_t resolved = 0;
-  curl_off_t reached = 0;
-  curl_easy_getinfo(easy_, CURLINFO_NAMELOOKUP_TIME_T, &resolved);
-  curl_easy_getinfo(easy_, CURLINFO_CONNECT_TIME_T, &reached);
+  report.phase = sockets_.phase(easy_, !proxy_.empty());
   curl_easy_getinfo(easy_, CURLINFO_OS_ERRNO, &report.os_errno);
   curl_easy_getinfo(easy_, CURLINFO_HTTP_CONNECTCODE, &report.proxy_status);
   curl_easy_getinfo(easy_, CURLINFO_SSL_VERIFYRESULT, &report.verify_result);
-  if (resolved == 0)
-    report.phase = ConnectPhase::resolving;
-  else if (reached == 0)
-    report.phase = ConnectPhase::reaching;
-  else if (!proxy_.empty() && report.proxy_status / 100 != 2)
-    report.phase = ConnectPhase::proxying;
-  else
-    report.phase = ConnectPhase::tls;
   ConnectFailure why = explain(report, {peer_, proxy_, false});
   return unsent(why.cause, std::move(why.text));
 }

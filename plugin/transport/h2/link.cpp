@@ -2,11 +2,6 @@
 
 #include <chrono>
 
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
 #include "plugin/core/assert.hpp"
 
 namespace sendonce {
@@ -19,24 +14,6 @@ TlsSessions::TlsSessions() : share_(curl_share_init()) {
 TlsSessions::~TlsSessions() {
   SO_ASSERT(curl_share_cleanup(share_) == CURLSHE_OK);
 }
-
-int on_new_socket(void*, curl_socket_t fd, curlsocktype) {
-  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-  return CURL_SOCKOPT_OK;
-}
-
-namespace {
-
-// Requests that lie in the send buffer when a connection dies are in doubt. The kernel takes no more
-// than this beyond what it has sent.
-constexpr int kUnsentBytes = 16 * 1024;
-
-int on_new_h2_socket(void* self, curl_socket_t fd, curlsocktype type) {
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytes, sizeof kUnsentBytes);
-  return on_new_socket(self, fd, type);
-}
-
-}  // namespace
 
 std::unique_ptr<Link> Link::open(CurlMulti& multi, const LinkOptions& options, Owner& owner) {
   std::unique_ptr<Link> link(new Link(multi, options, owner));
@@ -78,7 +55,7 @@ void Link::configure(const LinkOptions& options) {
   curl_easy_setopt(easy_, CURLOPT_QUICK_EXIT, 1L);
   curl_easy_setopt(easy_, CURLOPT_DNS_CACHE_TIMEOUT, 0L);  // each connection looks the name up
   curl_easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limit.count()));
-  curl_easy_setopt(easy_, CURLOPT_SOCKOPTFUNCTION, on_new_h2_socket);
+  sockets_.attach(easy_, true);
   curl_easy_setopt(easy_, CURLOPT_PROXY, options.proxy.c_str());
   if (!options.proxy_credentials.empty()) {
     curl_easy_setopt(easy_, CURLOPT_PROXYUSERPWD, options.proxy_credentials.expose().c_str());
@@ -118,17 +95,7 @@ int Link::on_before_request(void* self, char*, char*, int, int) {
 }
 
 ConnectPhase Link::phase() const {
-  // Times stay 0 until their phase is over.
-  curl_off_t resolved = 0;
-  curl_off_t reached = 0;
-  long proxy_status = 0;
-  curl_easy_getinfo(easy_, CURLINFO_NAMELOOKUP_TIME_T, &resolved);
-  curl_easy_getinfo(easy_, CURLINFO_CONNECT_TIME_T, &reached);
-  curl_easy_getinfo(easy_, CURLINFO_HTTP_CONNECTCODE, &proxy_status);
-  if (resolved == 0) return ConnectPhase::resolving;
-  if (reached == 0) return ConnectPhase::reaching;
-  if (!proxy_.empty() && proxy_status / 100 != 2) return ConnectPhase::proxying;
-  return ConnectPhase::tls;
+  return sockets_.phase(easy_, !proxy_.empty());
 }
 
 ConnectTarget Link::target() const {

@@ -12,6 +12,7 @@
 
 #include "plugin/core/secret.hpp"
 #include "plugin/transport/curl/connect_failure.hpp"
+#include "plugin/transport/curl/connect_sockets.hpp"
 #include "plugin/transport/curl/curl_multi.hpp"
 #include "plugin/transport/endpoint.hpp"
 #include "plugin/transport/h2/tls.hpp"
@@ -95,15 +96,12 @@ class Link final : private CurlMulti::Transfer {
   CURL* easy_;
   TrustStore trust_;
   Handshake handshake_{};
+  ConnectSockets sockets_{};
   std::string peer_{};
   std::string proxy_{};
   bool client_certificate_ = false;
   int fd_ = -1;
   char detail_[CURL_ERROR_SIZE] = {};
 };
-
-// Marks a descriptor close-on-exec, which libcurl does not: hosts fork. For
-// CURLOPT_SOCKOPTFUNCTION.
-int on_new_socket(void*, curl_socket_t fd, curlsocktype);
 
 }  // namespace sendonce

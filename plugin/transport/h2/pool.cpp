@@ -12,6 +12,7 @@ namespace {
 // drop them must not be hammered. Long ones clear the count.
 constexpr Duration kTooShort = std::chrono::seconds(1);
 constexpr Duration kProven = std::chrono::seconds(10);
+constexpr Duration kInUse = std::chrono::seconds(30);
 
 }  // namespace
 
@@ -76,6 +77,7 @@ void H2Pool::expire(Call& call) {
 }
 
 void H2Pool::on_call_ended(Call& call, CallResult&& result) {
+  last_used_ = context_.now;
   context_.complete(call, std::move(result));
 }
 
@@ -234,7 +236,8 @@ void H2Pool::on_end_of_service(H2Connection& c, bool scolded, std::string reason
   if (scolded || !proven) back_off();
   last_error_ = std::move(reason);
   last_cause_ = Cause::connection_lost;
-  warm_ = true;  // it was in use: be ready for the next request
+  // In use: be ready for the next request. An idle provider may close as it likes.
+  if (context_.now - last_used_ < kInUse) warm_ = true;
 }
 
 void H2Pool::on_closed(H2Connection& c) {

@@ -74,6 +74,7 @@ class H2Pool final : private H2Session::Owner {
   std::size_t turn_ = 0;  // which connection is served first
   bool warm_ = false;     // a connection is wanted though nothing waits
   bool draining_ = false;
+  MonoTime last_used_{};        // when a call last ended on a connection
   std::uint32_t failures_ = 0;  // in a row
   std::optional<MonoTime> retry_at_{};
   std::string last_error_{};

@@ -39,6 +39,11 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+bool is_late(const HttpRequest& request, const Clock& clock) {
+  return (request.not_after_wall != WallTime::max() && clock.wall() > request.not_after_wall) ||
+         (request.not_after_mono != MonoTime::max() && clock.mono() > request.not_after_mono);
+}
+
 // Not an answer that leaves the credential in doubt.
 bool shows_trust(int status) {
   return status < 500 && status != 401 && status != 403;
@@ -264,7 +269,7 @@ H2Session::Started H2Session::start_next() {
   if (!fits(call)) return Started::no;
   const HttpRequest& request = call.request;
   waiting_.remove(call);
-  if (clock_.wall() > request.not_after_wall || clock_.mono() > request.not_after_mono) {
+  if (is_late(request, clock_)) {
     end_unsent(call, Cause::not_started, "its deadline came before its first frame");
     return Started::dropped;
   }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "plugin/core/subject.hpp"
+#include "plugin/core/text.hpp"
+
 namespace sendonce {
 namespace {
 

@@ -184,7 +184,8 @@ TEST_F(ApnsProviderTest, tokens_are_hex_in_lower_case) {
 TEST_F(ApnsProviderTest, scope_and_capabilities) {
   EXPECT_EQ(provider()->app_scope(), "apns:com.example.app:production");
   EXPECT_EQ(provider({.topic = "a.b", .sandbox = true})->app_scope(), "apns:a.b:sandbox");
-  const Capabilities& c = provider()->capabilities();
+  const auto apns = provider();
+  const Capabilities& c = apns->capabilities();
   EXPECT_EQ(c.kind, ProviderKind::apns);
   EXPECT_TRUE(c.one_stream_first);
   EXPECT_FALSE(c.idempotency_key);

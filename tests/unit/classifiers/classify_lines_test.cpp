@@ -24,8 +24,8 @@ TEST(ClassifyLines, golden) {
       R"({"id":"","class":"token_terminal","effect":"not_sent","fault":"device",)"
       R"("scope":"device","reason":"BadDeviceToken","retry_after_s":0,"needs_proof":true})");
   EXPECT_EQ(
-      line(
-          R"({"id":"q","provider":"fcm","http_status":429,"headers":{"retry-after":90},"body":null})"),
+      line(R"({"id":"q","provider":"fcm","http_status":429,"headers":{"retry-after":90},)"
+           R"("body":null})"),
       R"({"id":"q","class":"throttled","effect":"not_sent","fault":"throttle","scope":"provider",)"
       R"("reason":"http_429","retry_after_s":90})");
 }

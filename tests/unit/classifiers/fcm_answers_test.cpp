@@ -191,7 +191,8 @@ TEST(FcmAnswers, a_cut_answer_is_never_accepted) {
 
 TEST(FcmLegacy, by_index) {
   const std::string body =
-      R"({"results":[{"message_id":"1:0408"},{"error":"Unavailable"},{"error":"InvalidRegistration"},)"
+      R"({"results":[{"message_id":"1:0408"},{"error":"Unavailable"},)"
+      R"({"error":"InvalidRegistration"},)"
       R"({"message_id":"1:2342","registration_id":"32"},{"error":"MismatchSenderId"},)"
       R"({"error":"DeviceMessageRateExceeded"},{"error":"InvalidApnsCredential"},)"
       R"({"error":"MessageTooBig"},{"error":"New"},{},7]})";

@@ -97,14 +97,13 @@ TEST(FcmPayload, what_is_certainly_too_long_is_refused) {
 }
 
 TEST(FcmPayload, overrides_merge_into_the_message) {
-  EXPECT_EQ(
-      body_of(with_overrides(
-          R"({"android":{"priority":"high","notification":{"tag":null}},"fcm_options":{"x":1.0}})")),
-      R"({"message":{"token":"tok:en","notification":{"title":"T","body":"B"},)"
-      R"("data":{"a":"1","nid":"NID"},)"
-      R"("android":{"ttl":"60s","notification":{},"priority":"high"},)"
-      R"("apns":{"headers":{"apns-expiration":"99","apns-collapse-id":"c1"}},)"
-      R"("webpush":{"headers":{"TTL":"60"}},"fcm_options":{"x":1.0}}})");
+  EXPECT_EQ(body_of(with_overrides(R"({"android":{"priority":"high","notification":{"tag":null}},)"
+                                   R"("fcm_options":{"x":1.0}})")),
+            R"({"message":{"token":"tok:en","notification":{"title":"T","body":"B"},)"
+            R"("data":{"a":"1","nid":"NID"},)"
+            R"("android":{"ttl":"60s","notification":{},"priority":"high"},)"
+            R"("apns":{"headers":{"apns-expiration":"99","apns-collapse-id":"c1"}},)"
+            R"("webpush":{"headers":{"TTL":"60"}},"fcm_options":{"x":1.0}}})");
 }
 
 TEST(FcmPayload, overrides_may_not_touch_destination_and_ids) {

@@ -13,19 +13,14 @@ std::string fault(std::string_view text) {
   return parts ? "" : parts.error().text;
 }
 
-TEST(Collapse, ExpandsFields) {
-  Notification n;
-  n.event_id = "e1";
-  n.recipient = "u7";
-  n.template_id = "otp";
-  n.campaign_id = "spring";
-  const auto expand = [&](std::string_view text) {
-    return expand_collapse(parse_collapse(text).value(), n);
-  };
-  EXPECT_EQ(expand("{template}:{recipient}"), "otp:u7");
-  EXPECT_EQ(expand("{event_id}{channel}"), "e1push");
-  EXPECT_EQ(expand("fixed"), "fixed");
-  EXPECT_EQ(expand("a-{campaign_id}-b"), "a-spring-b");
+TEST(Collapse, IsTextAndFields) {
+  const CollapseTemplate parts = parse_collapse("a-{template}:{recipient}").value();
+  ASSERT_EQ(parts.size(), 4U);
+  EXPECT_EQ(parts[0].literal, "a-");
+  EXPECT_EQ(parts[1].field, KeyField::template_id);
+  EXPECT_EQ(parts[2].literal, ":");
+  EXPECT_EQ(parts[3].field, KeyField::recipient);
+  EXPECT_EQ(parse_collapse("fixed").value().at(0).literal, "fixed");
 }
 
 TEST(Collapse, RefusesOtherBraces) {

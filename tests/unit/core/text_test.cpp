@@ -10,8 +10,9 @@
 namespace sendonce {
 namespace {
 
-using namespace std::string_literals;
-using namespace std::chrono_literals;
+using std::literals::string_literals::operator""s;
+using std::literals::chrono_literals::operator""s;
+using std::literals::chrono_literals::operator""ns;
 
 std::string json(std::string_view text) {
   std::string out;

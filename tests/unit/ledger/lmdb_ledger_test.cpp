@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -148,10 +149,17 @@ TEST(LmdbLedger, AFullMapStopsClaimsAndNothingElse) {
   ASSERT_GT(open.size(), 1000U);
   EXPECT_GT(ledger->stats().used_bytes, options.map_bytes / 100 * 85);
   static_cast<void>(reply_as<Stopped>(run(*ledger, Ticket(1), claim_of(next), kNoon)));
-  for (const auto& [number, fence] : open) {
-    Settlement settlement = settle_of(number, fence, State::accepted, Effect::sent);
-    settlement.exceptional_only = true;
-    EXPECT_EQ(reply_as<Settled>(run(*ledger, Ticket(1), settlement, kNoon)).state, State::accepted);
+  for (std::size_t at = 0; at < open.size(); at += 20) {
+    std::vector<TicketedRequest> batch;
+    for (const auto& [number, fence] : std::span(open).subspan(at, 20)) {
+      Settlement settlement = settle_of(number, fence, State::accepted, Effect::sent);
+      settlement.exceptional_only = true;
+      batch.push_back({.ticket = Ticket(number), .request = settlement});
+    }
+    const auto replies = ledger->commit(batch, kNoon);
+    ASSERT_TRUE(replies.has_value()) << replies.error().text;
+    for (const auto& reply : *replies)
+      EXPECT_EQ(reply_as<Settled>(reply.reply).state, State::accepted);
   }
   static_cast<void>(reply_as<Done>(run(*ledger, Ticket(1), claim_of(0), kNoon)));
   // Time passes, the stream goes on, memory is freed, and claims go on.

@@ -11,12 +11,14 @@ namespace {
 
 constexpr std::string_view kDocumented = R"({
  "event_id":"ord-8812-shipped","recipient":"user_42","channel":"push","template":"order_shipped",
- "targets":[{"provider":"apns","token":"740f47","registered_at":"2026-11-01T08:00:00Z","ref":"dev-1"},
+ "targets":[{"provider":"apns","token":"740f47","registered_at":"2026-11-01T08:00:00Z",
+             "ref":"dev-1"},
             {"kind":"fcm","token":"fGx0:APA91"}],
  "notification":{"title":"On its way","body":"Line\nbreak","html":"<p>",
                  "data":{"order":"8812","amount":1.50,"deep":{"b":[1],"a":null}}},
  "overrides":{"fcm":{"z":1,"a":2},"apns":{"aps":{"badge":3}}},
- "expires_at":"2026-11-29T18:00:00Z","collapse":"c-1","campaign_id":"autumn","idempotency_key":"i-1"})";
+ "expires_at":"2026-11-29T18:00:00Z","collapse":"c-1","campaign_id":"autumn",
+ "idempotency_key":"i-1"})";
 
 Notification decode(std::string_view text) {
   EnvelopeDecoder decoder;
@@ -119,7 +121,8 @@ TEST(Decode, ReadsEveryKindOfDestination) {
 // One bad destination must not take the others with it: only its provider judges it.
 TEST(Decode, LeavesTheFormOfADestinationToItsProvider) {
   const Notification n = decode(envelope(
-      R"("targets":[{"kind":"apns","token":"not-hex"},{"kind":"fcm","token":"t"}],"notification":{"body":"b"})"));
+      R"("targets":[{"kind":"apns","token":"not-hex"},{"kind":"fcm","token":"t"}],
+         "notification":{"body":"b"})"));
   EXPECT_EQ(n.targets.size(), 2U);
 }
 

@@ -301,10 +301,10 @@ TEST(Fingerprint, OverridesOfOtherKindsDoNotCount) {
 }
 
 TEST(Fingerprint, TargetsTimesAndIdsDoNotCount) {
-  EXPECT_EQ(
-      print(with_targets(R"("notification":{"body":"b"})")),
-      print(
-          R"("targets":[{"kind":"fcm","token":"x","registered_at":"2026-11-01T08:00:00Z","ref":"r"}],
+  EXPECT_EQ(print(with_targets(R"("notification":{"body":"b"})")),
+            print(
+                R"("targets":[{"kind":"fcm","token":"x","registered_at":"2026-11-01T08:00:00Z",
+                           "ref":"r"}],
                "notification":{"body":"b"},"expires_at":"2026-11-29T18:00:00Z","campaign_id":"c",
                "idempotency_key":"i")"));
 }

@@ -13,7 +13,9 @@ constexpr const char* kGranted =
 
 class Lane : public ::testing::Test {
  protected:
-  void SetUp() override { add([](H2Options&) {}); }
+  void SetUp() override {
+    add([](H2Options&) {});
+  }
   void add(const std::function<void(H2Options&)>& tweak) {
     H2Options o{.name = "lane", .endpoint = "https://localhost", .ca_file = Pki::get().ca()};
     o.connect_timeout = 1s;
@@ -28,8 +30,7 @@ class Lane : public ::testing::Test {
     r.body = "grant_type=jwt&assertion=x";
     return rig.transport->submit(Ticket(ticket), Driver::kProvider, std::move(r), timeout);
   }
-  void expect_failure(const std::string& url, Effect effect, Cause cause,
-                      Duration timeout = 3s) {
+  void expect_failure(const std::string& url, Effect effect, Cause cause, Duration timeout = 3s) {
     ASSERT_TRUE(ask(url, 1, timeout));
     ASSERT_TRUE(rig.all_ended(1));
     rig.expect_failed(1, effect, cause);
@@ -64,8 +65,8 @@ TEST_F(Lane, hides_interim_answers_and_keeps_errors) {
 
 TEST_F(Lane, follows_no_redirect) {
   Http1Server other({kGranted});
-  Http1Server server({"HTTP/1.1 307 Go\r\nLocation: " + other.url() +
-                      "\r\nContent-Length: 0\r\n\r\n"});
+  Http1Server server(
+      {"HTTP/1.1 307 Go\r\nLocation: " + other.url() + "\r\nContent-Length: 0\r\n\r\n"});
   ASSERT_TRUE(ask(server.url()));
   ASSERT_TRUE(rig.all_ended(1));
   rig.expect_answered(1, 307);

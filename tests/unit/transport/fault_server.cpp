@@ -1,22 +1,24 @@
 #include "tests/unit/transport/fault_server.hpp"
 
 #include <algorithm>
-#include <arpa/inet.h>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
+#include <utility>
+
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <nghttp2/nghttp2.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <poll.h>
-#include <string_view>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <utility>
 
 #include "plugin/core/assert.hpp"
 #include "tests/unit/transport/pki.hpp"
@@ -61,9 +63,10 @@ int select_alpn(SSL*, const unsigned char** out, unsigned char* out_size, const 
 SSL_CTX* make_tls(FaultOptions& options) {
   const Pki& pki = Pki::get();
   SSL_CTX* ctx = SSL_CTX_new(TLS_server_method());
-  SO_ASSERT(SSL_CTX_use_certificate_chain_file(ctx, pki.certificate(options.identity).c_str()) == 1);
-  SO_ASSERT(SSL_CTX_use_PrivateKey_file(ctx, pki.key(options.identity).c_str(),
-                                        SSL_FILETYPE_PEM) == 1);
+  SO_ASSERT(SSL_CTX_use_certificate_chain_file(ctx, pki.certificate(options.identity).c_str()) ==
+            1);
+  SO_ASSERT(SSL_CTX_use_PrivateKey_file(ctx, pki.key(options.identity).c_str(), SSL_FILETYPE_PEM) ==
+            1);
   SSL_CTX_set_alpn_select_cb(ctx, select_alpn, &options.alpn);
   SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   if (options.tls12) SSL_CTX_set_max_proto_version(ctx, TLS1_2_VERSION);
@@ -100,9 +103,7 @@ class FaultServer::Peer {
 
   [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] bool dead() const { return dead_; }
-  [[nodiscard]] bool wants_read() const {
-    return !server_.options_.hang && !(deaf_ && greeted_);
-  }
+  [[nodiscard]] bool wants_read() const { return !server_.options_.hang && !(deaf_ && greeted_); }
   [[nodiscard]] bool wants_write() const { return out_at_ < out_.size(); }
 
   void step() {
@@ -118,8 +119,7 @@ class FaultServer::Peer {
   }
 
   // ---- what a script can do: everything before it has been packed first
-  void headers(std::int32_t id, const std::string& status, bool end,
-               std::vector<Field> more = {}) {
+  void headers(std::int32_t id, const std::string& status, bool end, std::vector<Field> more = {}) {
     if (status[0] == '2') more.insert(more.begin(), {"apns-id", kReceipt});
     more.insert(more.begin(), {":status", status});
     const auto nv = to_nv(more);
@@ -309,8 +309,10 @@ class FaultServer::Peer {
       const auto it = streams_.find(m.id);
       if (it == streams_.end()) continue;
       const Stream s = it->second;
-      if (m.end) at_end(m.id, s);
-      else at_headers(m.id, s);
+      if (m.end)
+        at_end(m.id, s);
+      else
+        at_headers(m.id, s);
     }
   }
   void at_headers(std::int32_t id, const Stream& s);
@@ -345,8 +347,12 @@ class FaultServer::Peer {
     const std::lock_guard lock(me.server_.mutex_);
     FaultTotals& totals = me.server_.totals_;
     switch (f->hd.type) {
-      case NGHTTP2_GOAWAY: ++totals.goaways; return 0;
-      case NGHTTP2_RST_STREAM: ++totals.resets; return 0;
+      case NGHTTP2_GOAWAY:
+        ++totals.goaways;
+        return 0;
+      case NGHTTP2_RST_STREAM:
+        ++totals.resets;
+        return 0;
       case NGHTTP2_PING:
         if ((f->hd.flags & NGHTTP2_FLAG_ACK) != 0) return 0;
         ++totals.pings;
@@ -365,8 +371,10 @@ class FaultServer::Peer {
         me.moments_.push_back({f->hd.stream_id, false});
         break;
       }
-      case NGHTTP2_DATA: break;
-      default: return 0;
+      case NGHTTP2_DATA:
+        break;
+      default:
+        return 0;
     }
     if ((f->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;
     me.server_.seen_[me.streams_[f->hd.stream_id].ticket].end_stream = true;
@@ -508,6 +516,11 @@ void FaultServer::accept_all() {
 }
 
 void FaultServer::run() {
+  // OpenSSL writes without MSG_NOSIGNAL. Only here: the client must do without this.
+  sigset_t pipe;
+  ::sigemptyset(&pipe);
+  ::sigaddset(&pipe, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
   while (!stop_.load()) {
     std::vector<pollfd> fds{{wake_, POLLIN, 0}, {listen_, POLLIN, 0}};
     for (const auto& p : peers_) {

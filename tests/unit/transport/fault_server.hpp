@@ -21,18 +21,18 @@
 namespace sendonce::test {
 
 struct FaultOptions {
-  std::string identity = "server";     // of Pki
-  bool wants_client = false;           // a client certificate of our CA
-  std::string alpn = "h2";             // "h2", "http/1.1" (chosen unasked), "none", "alert"
+  std::string identity = "server";  // of Pki
+  bool wants_client = false;        // a client certificate of our CA
+  std::string alpn = "h2";          // "h2", "http/1.1" (chosen unasked), "none", "alert"
   bool tls12 = false;
   std::uint32_t max_streams = 100;
-  std::uint32_t raise_to = 0;          // MAX_CONCURRENT_STREAMS after the first answer; 0: no change
-  std::uint32_t window = 65535;        // SETTINGS_INITIAL_WINDOW_SIZE
+  std::uint32_t raise_to = 0;    // MAX_CONCURRENT_STREAMS after the first answer; 0: no change
+  std::uint32_t window = 65535;  // SETTINGS_INITIAL_WINDOW_SIZE
   std::int32_t connection_window = 65535;
-  bool no_window_update = false;       // what was received stays charged to the connection
-  bool mute = false;                   // never sends a byte of HTTP/2
-  bool hang = false;                   // accepts TCP and never speaks
-  bool deaf = false;                   // stops reading once its SETTINGS are out, until listen_again()
+  bool no_window_update = false;  // what was received stays charged to the connection
+  bool mute = false;              // never sends a byte of HTTP/2
+  bool hang = false;              // accepts TCP and never speaks
+  bool deaf = false;              // stops reading once its SETTINGS are out, until listen_again()
   bool close_after_tls = false;
   int receive_buffer = 0;
 };
@@ -41,8 +41,8 @@ struct Witness {
   bool headers = false;
   bool end_stream = false;
   std::size_t body = 0;
-  bool given_to_app = false;           // acted on as a request
-  int times = 0;                       // HEADERS seen with this ticket
+  bool given_to_app = false;  // acted on as a request
+  int times = 0;              // HEADERS seen with this ticket
 };
 
 struct FaultTotals {
@@ -54,7 +54,7 @@ struct FaultTotals {
   int resets = 0;
   int pings = 0;
   std::size_t plaintext = 0;
-  std::size_t most_streams = 0;        // open at once on one connection
+  std::size_t most_streams = 0;  // open at once on one connection
 };
 
 class FaultServer {
@@ -72,9 +72,9 @@ class FaultServer {
   [[nodiscard]] std::size_t connections() const;
 
   // Each returns when it has been done, on all connections.
-  void kill();                               // TCP reset
-  void close();                              // FIN
-  void answer_all(const char* status);       // every stream that is still silent
+  void kill();                          // TCP reset
+  void close();                         // FIN
+  void answer_all(const char* status);  // every stream that is still silent
   void goaway(std::int32_t last, std::uint32_t error);
   void allow_streams(std::uint32_t count);
   void listen_again();

@@ -12,8 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // A request is queued, no connection comes up: it must end as not sent, with the reason.
-void expect_no_connection(Driver& rig, Cause cause, const std::string& words,
-                          Duration limit = 5s) {
+void expect_no_connection(Driver& rig, Cause cause, const std::string& words, Duration limit = 5s) {
   ASSERT_TRUE(rig.submit("/ok", 1));
   ASSERT_TRUE(rig.all_ended(1, limit));
   rig.expect_failed(1, Effect::not_sent, cause);
@@ -26,20 +25,33 @@ void expect_no_connection(Driver& rig, Cause cause, const std::string& words,
   EXPECT_FALSE(rig.submit("/ok", 2));  // not before the pause is over
 }
 
-void expect_tls_failure(const FaultOptions& faults, Cause cause, const std::string& words,
-                        const std::function<void(H2Options&)>& tweak = [](H2Options&) {}) {
+void expect_tls_failure(
+    const FaultOptions& faults, Cause cause, const std::string& words,
+    const std::function<void(H2Options&)>& tweak = [](H2Options&) {}) {
   Rig rig(faults, tweak);
   expect_no_connection(rig, cause, words);
   EXPECT_EQ(rig.server.totals().plaintext, 0U);  // not a byte of HTTP left
   rig.hold_against_witness();
 }
 
-TEST(H2Tls, wrong_name) { expect_tls_failure({.identity = "wrong"}, Cause::tls, "host name"); }
-TEST(H2Tls, unknown_authority) { expect_tls_failure({.identity = "unknown"}, Cause::tls, "check ca"); }
-TEST(H2Tls, expired) { expect_tls_failure({.identity = "expired"}, Cause::tls, "expired"); }
-TEST(H2Tls, no_alpn) { expect_tls_failure({.alpn = "none"}, Cause::tls, "HTTP/2"); }
-TEST(H2Tls, alpn_alert) { expect_tls_failure({.alpn = "alert"}, Cause::tls, "HTTP/2"); }
-TEST(H2Tls, http1_only) { expect_tls_failure({.alpn = "http/1.1"}, Cause::tls, "check endpoint"); }
+TEST(H2Tls, wrong_name) {
+  expect_tls_failure({.identity = "wrong"}, Cause::tls, "host name");
+}
+TEST(H2Tls, unknown_authority) {
+  expect_tls_failure({.identity = "unknown"}, Cause::tls, "check ca");
+}
+TEST(H2Tls, expired) {
+  expect_tls_failure({.identity = "expired"}, Cause::tls, "expired");
+}
+TEST(H2Tls, no_alpn) {
+  expect_tls_failure({.alpn = "none"}, Cause::tls, "HTTP/2");
+}
+TEST(H2Tls, alpn_alert) {
+  expect_tls_failure({.alpn = "alert"}, Cause::tls, "HTTP/2");
+}
+TEST(H2Tls, http1_only) {
+  expect_tls_failure({.alpn = "http/1.1"}, Cause::tls, "check endpoint");
+}
 
 // The machine's own CAs must not be trusted beside the one that was named.
 TEST(H2Tls, system_authorities_are_not_trusted_beside_a_named_one) {
@@ -48,9 +60,8 @@ TEST(H2Tls, system_authorities_are_not_trusted_beside_a_named_one) {
 }
 
 TEST(H2Tls, by_address_and_by_tls12) {
-  Rig rig({.tls12 = true}, [](H2Options& o) {
-    o.endpoint.replace(o.endpoint.find("localhost"), 9, "127.0.0.1");
-  });
+  Rig rig({.tls12 = true},
+          [](H2Options& o) { o.endpoint.replace(o.endpoint.find("localhost"), 9, "127.0.0.1"); });
   ASSERT_TRUE(rig.connected());
   ASSERT_TRUE(rig.submit("/ok", 1));
   ASSERT_TRUE(rig.all_ended(1));
@@ -60,7 +71,8 @@ TEST(H2Tls, by_address_and_by_tls12) {
 TEST(H2Tls, something_that_is_not_tls) {
   Proxy plain(Proxy::Mood::broken);
   Driver rig;
-  rig.add({.endpoint = "https://localhost:" + std::to_string(plain.port()), .ca_file = Pki::get().ca(),
+  rig.add({.endpoint = "https://localhost:" + std::to_string(plain.port()),
+           .ca_file = Pki::get().ca(),
            .connect_timeout = 500ms});
   // It waits for a line that never comes; nothing is sent either way.
   expect_no_connection(rig, Cause::connect, "too long");
@@ -92,7 +104,16 @@ TEST(H2ClientCertificate, refused_or_missing_is_the_operators_business) {
     expect_tls_failure(faults, Cause::client_auth, "client certificate",
                        [](H2Options& o) { with_client(o, "stranger"); });
   }
-  expect_tls_failure({.wants_client = true}, Cause::client_auth, "none is configured");
+  // Without a certificate of ours there is nothing to suspect when the peer's alert gets lost
+  // behind the reset that our first bytes provoked; under TLS 1.2 it cannot.
+  expect_tls_failure({.wants_client = true, .tls12 = true}, Cause::tls, "TLS handshake");
+  Rig rig({.wants_client = true});
+  ASSERT_TRUE(rig.submit("/ok", 1));
+  ASSERT_TRUE(rig.all_ended(1));
+  ASSERT_NE(rig.failure(1), nullptr);
+  EXPECT_EQ(rig.failure(1)->effect, Effect::not_sent);
+  EXPECT_THAT(rig.failure(1)->text,
+              ::testing::AnyOf(HasSubstr("none is configured"), HasSubstr("right after TLS")));
 }
 
 TEST(H2ClientCertificate, that_cannot_be_used_is_named) {
@@ -154,15 +175,16 @@ TEST(H2Reach, syn_dropped) {
   BlackHole hole;
   Driver rig;
   rig.add({.endpoint = "https://127.0.0.1:" + std::to_string(hole.port()),
-           .ca_file = Pki::get().ca(), .connect_timeout = 300ms});
+           .ca_file = Pki::get().ca(),
+           .connect_timeout = 300ms});
   expect_no_connection(rig, Cause::connect, "firewalls");
 }
 
 TEST(H2Reach, a_slow_name_server_blocks_nothing) {
   FaultServer fast;
   Driver rig;
-  rig.add({.endpoint = "https://slow.example", .ca_file = Pki::get().ca(),
-           .connect_timeout = 300ms});
+  rig.add(
+      {.endpoint = "https://slow.example", .ca_file = Pki::get().ca(), .connect_timeout = 300ms});
   ASSERT_TRUE(rig.transport->add_provider(ProviderIndex(1), Rig::to(fast)).has_value());
   rig.transport->warm_up(ProviderIndex(1));
   rig.longest_step = {};
@@ -197,9 +219,15 @@ void expect_by_proxy(Proxy::Mood mood, const std::string& credentials) {
   rig.hold_against_witness();
 }
 
-TEST(H2Proxy, passes) { expect_by_proxy(Proxy::Mood::open, ""); }
-TEST(H2Proxy, passes_with_credentials) { expect_by_proxy(Proxy::Mood::asks, "user:pass"); }
-TEST(H2Proxy, answers_in_pieces) { expect_by_proxy(Proxy::Mood::slow, ""); }
+TEST(H2Proxy, passes) {
+  expect_by_proxy(Proxy::Mood::open, "");
+}
+TEST(H2Proxy, passes_with_credentials) {
+  expect_by_proxy(Proxy::Mood::asks, "user:pass");
+}
+TEST(H2Proxy, answers_in_pieces) {
+  expect_by_proxy(Proxy::Mood::slow, "");
+}
 
 void expect_proxy_failure(Proxy::Mood mood, Cause cause, const std::string& words,
                           const std::string& credentials = "") {
@@ -220,8 +248,12 @@ TEST(H2Proxy, asks_for_credentials) {
 TEST(H2Proxy, refuses_credentials) {
   expect_proxy_failure(Proxy::Mood::asks, Cause::client_auth, "proxy_credentials", "user:s3cret");
 }
-TEST(H2Proxy, answers_502) { expect_proxy_failure(Proxy::Mood::broken, Cause::connect, "502"); }
-TEST(H2Proxy, closes) { expect_proxy_failure(Proxy::Mood::closes, Cause::connect, "closed"); }
+TEST(H2Proxy, answers_502) {
+  expect_proxy_failure(Proxy::Mood::broken, Cause::connect, "502");
+}
+TEST(H2Proxy, closes) {
+  expect_proxy_failure(Proxy::Mood::closes, Cause::connect, "closed");
+}
 TEST(H2Proxy, hangs) {
   expect_proxy_failure(Proxy::Mood::hangs, Cause::connect, "did not answer CONNECT");
 }

@@ -1,5 +1,5 @@
-// Every way in which a request can end, staged against a server that plays it, and judged beside what
-// the server saw.
+// Every way in which a request can end, staged against a server that plays it, and judged beside
+// what the server saw.
 #include <nghttp2/nghttp2.h>
 
 #include "tests/unit/transport/rig.hpp"
@@ -24,8 +24,7 @@ class OneFault : public ::testing::TestWithParam<Stage> {};
 
 TEST_P(OneFault, is_judged_by_what_is_proven) {
   const Stage& stage = GetParam();
-  Rig rig({.window = stage.window},
-          [&](H2Options& o) { o.acts_on_whole = stage.acts_on_whole; });
+  Rig rig({.window = stage.window}, [&](H2Options& o) { o.acts_on_whole = stage.acts_on_whole; });
   ASSERT_TRUE(rig.connected());
   ASSERT_TRUE(rig.submit(stage.path, 1));
   ASSERT_TRUE(rig.all_ended(1));
@@ -51,41 +50,67 @@ INSTANTIATE_TEST_SUITE_P(
         Stage{.title = "answered", .path = "/ok", .status = 200},
         Stage{.title = "not_found", .path = "/status/404", .status = 404},
         Stage{.title = "refused", .path = "/refuse", .effect = kNot, .cause = Cause::refused},
-        Stage{.title = "refused_before_end", .path = "/refuse-before-end", .effect = kNot,
-              .cause = Cause::refused, .window = 0},
-        Stage{.title = "hints_then_refused", .path = "/103-refuse", .effect = kMaybe,
-              .cause = Cause::refused, .partial_status = 103},
-        Stage{.title = "hints_then_refused_whole", .path = "/103-refuse", .effect = kMaybe,
-              .cause = Cause::refused, .partial_status = 103, .acts_on_whole = true},
-        Stage{.title = "calm", .path = "/calm"},
-        Stage{.title = "internal", .path = "/internal"},
+        Stage{.title = "refused_before_end",
+              .path = "/refuse-before-end",
+              .effect = kNot,
+              .cause = Cause::refused,
+              .window = 0},
+        Stage{.title = "hints_then_refused",
+              .path = "/103-refuse",
+              .effect = kMaybe,
+              .cause = Cause::refused,
+              .partial_status = 103},
+        Stage{.title = "hints_then_refused_whole",
+              .path = "/103-refuse",
+              .effect = kMaybe,
+              .cause = Cause::refused,
+              .partial_status = 103,
+              .acts_on_whole = true},
+        Stage{.title = "calm", .path = "/calm"}, Stage{.title = "internal", .path = "/internal"},
         Stage{.title = "h1_required", .path = "/h1-required"},
         Stage{.title = "reset_before_end", .path = "/rst-before-end", .window = 0},
-        Stage{.title = "reset_before_end_whole", .path = "/rst-before-end", .effect = kNot,
-              .acts_on_whole = true, .window = 0},
+        Stage{.title = "reset_before_end_whole",
+              .path = "/rst-before-end",
+              .effect = kNot,
+              .acts_on_whole = true,
+              .window = 0},
         Stage{.title = "early_413", .path = "/early-413", .status = 413, .window = 0},
         Stage{.title = "early_413_no_rst", .path = "/early-413-no-rst", .status = 413, .window = 0},
-        Stage{.title = "early_200_rst", .path = "/early-200-rst", .partial_status = 200,
+        Stage{
+            .title = "early_200_rst", .path = "/early-200-rst", .partial_status = 200, .window = 0},
+        Stage{.title = "early_200_rst_whole",
+              .path = "/early-200-rst",
+              .partial_status = 200,
+              .acts_on_whole = true,
               .window = 0},
-        Stage{.title = "early_200_rst_whole", .path = "/early-200-rst", .partial_status = 200,
-              .acts_on_whole = true, .window = 0},
         Stage{.title = "continue_then_rst", .path = "/100-rst", .partial_status = 100},
         Stage{.title = "continue_then_200", .path = "/100-200", .status = 200},
         Stage{.title = "headers_then_rst", .path = "/200-rst", .partial_status = 200},
-        Stage{.title = "headers_then_close", .path = "/200-close",
-              .cause = Cause::connection_lost, .partial_status = 200},
+        Stage{.title = "headers_then_close",
+              .path = "/200-close",
+              .cause = Cause::connection_lost,
+              .partial_status = 200},
         Stage{.title = "tcp_reset", .path = "/die", .cause = Cause::connection_lost},
         Stage{.title = "closed", .path = "/close", .cause = Cause::connection_lost},
-        Stage{.title = "goaway_below", .path = "/goaway-below", .effect = kNot,
+        Stage{.title = "goaway_below",
+              .path = "/goaway-below",
+              .effect = kNot,
               .cause = Cause::refused},
-        Stage{.title = "goaway_cover_close", .path = "/goaway-cover-close",
+        Stage{.title = "goaway_cover_close",
+              .path = "/goaway-cover-close",
               .cause = Cause::connection_lost},
         Stage{.title = "goaway_cover_ok", .path = "/goaway-cover-ok", .status = 200},
-        Stage{.title = "goaway_calm_0", .path = "/goaway-calm-0", .effect = kNot,
+        Stage{.title = "goaway_calm_0",
+              .path = "/goaway-calm-0",
+              .effect = kNot,
               .cause = Cause::refused},
-        Stage{.title = "header_cut", .path = "/header-cut", .cause = Cause::connection_lost,
+        Stage{.title = "header_cut",
+              .path = "/header-cut",
+              .cause = Cause::connection_lost,
               .partial_status = 200},
-        Stage{.title = "body_cut", .path = "/body-cut", .cause = Cause::connection_lost,
+        Stage{.title = "body_cut",
+              .path = "/body-cut",
+              .cause = Cause::connection_lost,
               .partial_status = 200}),
     [](const auto& stage) { return std::string(stage.param.title); });
 
@@ -402,8 +427,10 @@ TEST(H2Burst, that_is_cut_leaves_few_in_doubt) {
   for (const auto& [ticket, result] : rig.ended) {
     const auto* f = std::get_if<CallFailure>(&result);
     ASSERT_NE(f, nullptr);
-    if (f->effect != Effect::not_sent) ++in_doubt;
-    else EXPECT_FALSE(rig.server.seen(ticket).headers) << ticket;
+    if (f->effect != Effect::not_sent)
+      ++in_doubt;
+    else
+      EXPECT_FALSE(rig.server.seen(ticket).headers) << ticket;
   }
   RecordProperty("in_doubt", static_cast<int>(in_doubt));
   EXPECT_GE(in_doubt, 1U);

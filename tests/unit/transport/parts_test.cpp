@@ -1,11 +1,11 @@
 // The parts without a socket: deadlines, endpoints, the words for failures.
-#include <curl/curl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <memory>
 #include <vector>
+
+#include <curl/curl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "plugin/core/random.hpp"
 #include "plugin/transport/curl/connect_failure.hpp"
@@ -17,7 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-MonoTime at(Duration d) { return MonoTime(d); }
+MonoTime at(Duration d) {
+  return MonoTime(d);
+}
 constexpr Duration kTick = 17ms;
 
 TEST(DeadlineWheel, is_late_by_a_tick_at_most_and_never_early) {
@@ -98,11 +100,26 @@ TEST(Endpoint, is_taken_apart) {
 }
 
 TEST(Endpoint, that_could_mislead_is_refused) {
-  for (const char* text :
-       {"", "localhost", "ftp://localhost", "https://", "https://:443", "https://a:0", "https://a:65536",
-        "https://a:4x", "https://u@a", "https://u:p@a", "https://a/path", "https://a?q", "https://a#f",
-        "https://a b", "https://a\r\nb", "https://[::1", "https://[evil]", "http://a", "http://localhost",
-        "HTTPS://a"}) {
+  for (const char* text : {"",
+                           "localhost",
+                           "ftp://localhost",
+                           "https://",
+                           "https://:443",
+                           "https://a:0",
+                           "https://a:65536",
+                           "https://a:4x",
+                           "https://u@a",
+                           "https://u:p@a",
+                           "https://a/path",
+                           "https://a?q",
+                           "https://a#f",
+                           "https://a b",
+                           "https://a\r\nb",
+                           "https://[::1",
+                           "https://[evil]",
+                           "http://a",
+                           "http://localhost",
+                           "HTTPS://a"}) {
     EXPECT_FALSE(parse_endpoint(text, false).has_value()) << text;
   }
   EXPECT_TRUE(parse_endpoint("http://localhost:80", true).has_value());
@@ -123,17 +140,21 @@ TEST(ConnectFailure, has_a_cause_and_words_for_each_code) {
       {{.code = CURLE_COULDNT_RESOLVE_HOST}, Cause::connect, "api.example:443"},
       {{.code = CURLE_COULDNT_CONNECT, .os_errno = ECONNREFUSED}, Cause::connect, "refused"},
       {{.code = CURLE_COULDNT_CONNECT, .os_errno = ENETUNREACH}, Cause::connect, "unreachable"},
-      {{.code = CURLE_OPERATION_TIMEDOUT, .phase = ConnectPhase::reaching}, Cause::connect,
+      {{.code = CURLE_OPERATION_TIMEDOUT, .phase = ConnectPhase::reaching},
+       Cause::connect,
        "firewalls"},
       {{.code = CURLE_PEER_FAILED_VERIFICATION, .verify_result = 1}, Cause::tls, "host name"},
       {{.code = CURLE_PEER_FAILED_VERIFICATION, .verify_result = 10}, Cause::tls, "clocks"},
       {{.code = CURLE_PEER_FAILED_VERIFICATION, .verify_result = 20}, Cause::tls, "check ca"},
-      {{.code = CURLE_SSL_CONNECT_ERROR, .detail = "x: no application protocol"}, Cause::tls,
+      {{.code = CURLE_SSL_CONNECT_ERROR, .detail = "x: no application protocol"},
+       Cause::tls,
        "HTTP/2"},
-      {{.code = CURLE_SSL_CONNECT_ERROR, .detail = "x: wrong version number"}, Cause::tls,
+      {{.code = CURLE_SSL_CONNECT_ERROR, .detail = "x: wrong version number"},
+       Cause::tls,
        "does not speak TLS"},
       {{.code = CURLE_SSL_CONNECT_ERROR, .detail = "x: sslv3 alert bad certificate"},
-       Cause::client_auth, "none is configured"},
+       Cause::client_auth,
+       "none is configured"},
       {{.code = CURLE_SSL_CERTPROBLEM}, Cause::client_auth, "client certificate"},
       {{.code = CURLE_ABORTED_BY_CALLBACK, .tls_done = true, .h2 = false}, Cause::tls, "HTTP/2"},
       {{.code = CURLE_UNSUPPORTED_PROTOCOL}, Cause::connect, "failed"},
@@ -148,10 +169,12 @@ TEST(ConnectFailure, has_a_cause_and_words_for_each_code) {
 TEST(ConnectFailure, names_the_proxy_when_it_is_to_blame) {
   const ConnectTarget by_proxy{.peer = "api.example:443", .proxy = "http://proxy:3128"};
   const ConnectPhase phase = ConnectPhase::proxying;
-  const auto asks = explain({.code = CURLE_RECV_ERROR, .proxy_status = 407, .phase = phase}, by_proxy);
+  const auto asks =
+      explain({.code = CURLE_RECV_ERROR, .proxy_status = 407, .phase = phase}, by_proxy);
   EXPECT_EQ(asks.cause, Cause::client_auth);
   EXPECT_THAT(asks.text, ::testing::HasSubstr("proxy_credentials"));
-  const auto bad = explain({.code = CURLE_RECV_ERROR, .proxy_status = 502, .phase = phase}, by_proxy);
+  const auto bad =
+      explain({.code = CURLE_RECV_ERROR, .proxy_status = 502, .phase = phase}, by_proxy);
   EXPECT_EQ(bad.cause, Cause::connect);
   EXPECT_THAT(bad.text, ::testing::HasSubstr("502"));
   const auto gone = explain({.code = CURLE_COULDNT_CONNECT}, by_proxy);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
@@ -43,7 +44,7 @@ struct Plan {
 
 void make(Identity& id, const Plan& plan, const std::string& folder) {
   static long serial = 1;
-  id.key = EVP_EC_gen("P-256");
+  id.key = EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256");
   id.certificate = X509_new();
   X509* c = id.certificate;
   X509_set_version(c, X509_VERSION_3);

@@ -9,8 +9,8 @@ class Pki {
  public:
   static const Pki& get();
 
-  // PEM files. `name`: server (localhost, 127.0.0.1), wrong (another name), expired, unknown (another
-  // CA), client, stranger (a client certificate of another CA).
+  // PEM files. `name`: server (localhost, 127.0.0.1), wrong (another name), expired, unknown
+  // (another CA), client, stranger (a client certificate of another CA).
   [[nodiscard]] std::string certificate(const std::string& name) const { return at(name + ".pem"); }
   [[nodiscard]] std::string key(const std::string& name) const { return at(name + ".key"); }
   [[nodiscard]] std::string ca() const { return at("ca.pem"); }

@@ -1,9 +1,6 @@
 // A transport with one provider, a fault server behind it, and what came of the calls.
 #pragma once
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -11,6 +8,9 @@
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "plugin/core/clock.hpp"
 #include "plugin/core/log.hpp"
@@ -122,8 +122,8 @@ class Driver {
 
 class Rig : public Driver {
  public:
-  explicit Rig(FaultOptions faults = {},
-               const std::function<void(H2Options&)>& tweak = [](H2Options&) {})
+  explicit Rig(
+      FaultOptions faults = {}, const std::function<void(H2Options&)>& tweak = [](H2Options&) {})
       : server(std::move(faults)) {
     H2Options options = to(server);
     tweak(options);

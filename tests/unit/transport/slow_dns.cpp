@@ -1,11 +1,11 @@
-// Names that begin with "slow" take 3 seconds to look up: the program's own getaddrinfo stands before
-// libc's, as a slow name server would behind it.
-#include <dlfcn.h>
-#include <netdb.h>
-
+// Names that begin with "slow" take 3 seconds to look up: the program's own getaddrinfo stands
+// before libc's, as a slow name server would behind it.
 #include <chrono>
 #include <cstring>
 #include <thread>
+
+#include <dlfcn.h>
+#include <netdb.h>
 
 extern "C" __attribute__((visibility("default"))) int getaddrinfo(const char* node,
                                                                   const char* service,

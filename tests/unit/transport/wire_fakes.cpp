@@ -1,7 +1,9 @@
 #include "tests/unit/transport/wire_fakes.hpp"
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <openssl/ssl.h>
@@ -70,9 +72,13 @@ void reset_on_close(int fd) {
 
 }  // namespace
 
-TcpServer::TcpServer() { listen_ = listen_on_loopback(16, port_); }
+TcpServer::TcpServer() {
+  listen_ = listen_on_loopback(16, port_);
+}
 
-TcpServer::~TcpServer() { ::close(listen_); }
+TcpServer::~TcpServer() {
+  ::close(listen_);
+}
 
 void TcpServer::start() {
   thread_ = std::thread([this] { run(); });
@@ -86,6 +92,11 @@ void TcpServer::stop() {
 }
 
 void TcpServer::run() {
+  // OpenSSL writes without MSG_NOSIGNAL. Only here: the client must do without this.
+  sigset_t pipe;
+  ::sigemptyset(&pipe);
+  ::sigaddset(&pipe, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
   while (!stop_.load()) {
     const int fd = ::accept4(listen_, nullptr, nullptr, SOCK_CLOEXEC);
     if (fd < 0) return;
@@ -210,10 +221,14 @@ void Http1Server::serve(int fd) {
       reply = script_[std::min(requests_.size(), script_.size() - 1)];
       requests_.push_back(in);
     }
-    if (reply == "RST") reset_on_close(fd);
-    else if (reply == "HANG") wait_for_end(fd);
-    else if (!reply.empty() && ssl != nullptr) SSL_write(ssl, reply.data(), static_cast<int>(reply.size()));
-    else if (!reply.empty()) send_all(fd, reply);
+    if (reply == "RST")
+      reset_on_close(fd);
+    else if (reply == "HANG")
+      wait_for_end(fd);
+    else if (!reply.empty() && ssl != nullptr)
+      SSL_write(ssl, reply.data(), static_cast<int>(reply.size()));
+    else if (!reply.empty())
+      send_all(fd, reply);
     if (reply != "RST" && ssl != nullptr) SSL_shutdown(ssl);
   }
   SSL_free(ssl);

@@ -11,8 +11,8 @@
 
 namespace sendonce::test {
 
-// Serves one connection at a time, by blocking calls, on a thread of its own; `serve` returns when the
-// connection is over.
+// Serves one connection at a time, by blocking calls, on a thread of its own; `serve` returns when
+// the connection is over.
 class TcpServer {
  public:
   TcpServer();
