@@ -364,7 +364,7 @@ Binding Lane::conclude(MonoTime now) {
   if (!round_.consumer) return Binding::unsettled;
   if (phase_ != Phase::bound) {
     if (!round_.stream) return Binding::unsettled;
-    return bind(now);
+    return bind(now, *round_.stream, *round_.consumer);
   }
   const ConsumerInfo& info = *round_.consumer;
   if (!same_creation(info.created, consumer_created_) || consumer_fault(expected_, info)) {
@@ -377,11 +377,10 @@ Binding Lane::conclude(MonoTime now) {
   return Binding::same;
 }
 
-Binding Lane::bind(MonoTime now) {
+Binding Lane::bind(MonoTime now, const StreamInfo& stream, const ConsumerInfo& info) {
   round_.open = false;
   ask_at_ = now + settings_.info_interval;
-  const ConsumerInfo& info = *round_.consumer;
-  auto fault = stream_fault(expected_, *round_.stream);
+  auto fault = stream_fault(expected_, stream);
   if (!fault) fault = consumer_fault(expected_, info);
   if (fault) {
     phase_ = Phase::refused;
@@ -390,11 +389,11 @@ Binding Lane::bind(MonoTime now) {
     return Binding::changed;
   }
   const bool same =
-      same_creation(info.created, consumer_created_) && round_.stream->created == stream_created_;
+      same_creation(info.created, consumer_created_) && stream.created == stream_created_;
   if (!same) {
     ++incarnation_;
     consumer_created_ = info.created;
-    stream_created_ = round_.stream->created;
+    stream_created_ = stream.created;
     consumer_seq_ = 0;
   }
   phase_ = Phase::bound;

@@ -136,7 +136,7 @@ class Lane {
   void on_conflict(MonoTime now, const PullStatus& status, int code, std::string_view description);
   void on_info_error(MonoTime now, const ApiError& error);
   [[nodiscard]] Binding conclude(MonoTime now);
-  [[nodiscard]] Binding bind(MonoTime now);
+  [[nodiscard]] Binding bind(MonoTime now, const StreamInfo& stream, const ConsumerInfo& info);
   void forgive();
   void watch(MonoTime now, const ConsumerInfo& info);
 

@@ -113,7 +113,7 @@ void NatsBroker::handle(ConnectionEvent event, const std::string& text) {
     case ConnectionEvent::lame_duck:
       log_.warn("broker.lame_duck", {{"server", connection_->connected_to()}});
       if (connection_->known_servers() > 1) {
-        static_cast<void>(connection_->flush(kFlushTimeout));
+        flush_connection();
         drop_connection("the NATS server is about to leave, connecting to another");
         connect_at_ = clock_.mono();
       }
@@ -179,6 +179,11 @@ void NatsBroker::connect() {
   connected_at_ = clock_.mono();
   log_.info("broker.connected", {{"server", connection_->connected_to()}});
   all_lanes_connected();
+}
+
+void NatsBroker::flush_connection() {
+  const auto flushed = connection_->flush(kFlushTimeout);
+  if (!flushed) log_.warn("broker.flush_failed", {{"reason", flushed.error().text}});
 }
 
 void NatsBroker::drop_connection(const std::string& why) {
@@ -319,7 +324,7 @@ void NatsBroker::send(Work& work) {
   std::unique_lock lock(mutex_);
   if (work.flush > flush_done_) {
     lock.unlock();
-    if (connection_ != nullptr) static_cast<void>(connection_->flush(kFlushTimeout));
+    if (connection_ != nullptr) flush_connection();
     lock.lock();
     flush_done_ = work.flush;
     flushed_.notify_all();
@@ -393,7 +398,7 @@ void NatsBroker::shut_down() {
   }
   if (connection_ != nullptr) {
     send_replies(work.replies);
-    static_cast<void>(connection_->flush(kFlushTimeout));
+    flush_connection();
     connection_->unsubscribe();
     std::vector<Reply> back;
     {
@@ -404,7 +409,7 @@ void NatsBroker::shut_down() {
       arrived_.clear();
     }
     send_replies(back);
-    static_cast<void>(connection_->flush(kFlushTimeout));
+    flush_connection();
     connection_.reset();
   }
   std::unique_lock lock(mutex_);
