@@ -211,7 +211,7 @@ void Lane::on_pull_failed(MonoTime now, std::uint64_t request) {
 
 void Lane::on_denied(MonoTime now, std::string what) {
   denied_ = std::move(what);
-  denied_at_ = now;
+  denied_round_ = round_.number;
   open_.clear();
   ask_at_ = std::min(ask_at_, now + settings_.info_interval);
 }
@@ -405,9 +405,10 @@ Binding Lane::bind(MonoTime now, const StreamInfo& stream, const ConsumerInfo& i
   return same ? Binding::same : Binding::changed;
 }
 
-// A refusal travels another way than the answer, so one whole round without it must have passed.
+// A refusal travels another way than the answer and may come after it, so a whole further round
+// must have passed without one.
 void Lane::forgive() {
-  if (!denied_.empty() && round_.asked - denied_at_ >= settings_.info_interval) denied_.clear();
+  if (round_.number >= denied_round_ + 2) denied_.clear();
 }
 
 // A consumer with messages for us, our request waiting and room for acks, that delivers nothing

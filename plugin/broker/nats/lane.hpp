@@ -156,7 +156,7 @@ class Lane {
   std::string trouble_{};
   bool trouble_fatal_ = false;
   bool ever_bound_ = false;
-  MonoTime denied_at_{};
+  std::uint64_t denied_round_ = 0;  // when it was last refused
   std::optional<std::string> notice_{};
 
   std::size_t credit_ = 0;
