@@ -57,8 +57,8 @@ class Broker {
 
   // Appends what has arrived since; never blocks.
   virtual void take(std::vector<Message>& messages) = 0;
-  // How many more messages of the class are welcome. The puller asks the server for no more;
-  // a few more may still come (requests that were thought lost).
+  // How many more messages of the class are welcome, until the next call. The puller asks the
+  // server for no more; a few more may still come (requests that were thought lost).
   virtual void credit(ClassIndex message_class, std::size_t messages) = 0;
 
   // Fire and forget; an error says the reply could not even be buffered: keep it and try again.
@@ -71,6 +71,8 @@ class Broker {
   virtual void publish(Ticket ticket, Publication publication) = 0;
   virtual void take_confirmations(std::vector<Confirmation>& confirmations) = 0;
 
+  // Also says that the caller knows the incarnation: replies given after this are taken to be of
+  // it.
   [[nodiscard]] virtual LaneState lane(ClassIndex message_class) const = 0;
   [[nodiscard]] virtual bool connected() const = 0;
   virtual void flush() = 0;  // bounded; before a stop

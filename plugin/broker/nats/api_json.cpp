@@ -1,5 +1,7 @@
 #include "plugin/broker/nats/api_json.hpp"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "plugin/core/assert.hpp"
@@ -43,9 +45,9 @@ bool flag_of(const json& object, const char* name) {
   return found != nullptr && found->is_boolean() && found->get<bool>();
 }
 
-// JetStream writes durations as nanoseconds.
+// JetStream writes durations as nanoseconds; none is negative.
 Duration duration_of(const json& object, const char* name) {
-  return Duration(integer_of(object, name, 0));
+  return Duration(std::max<std::int64_t>(0, integer_of(object, name, 0)));
 }
 
 bool has_items(const json& object, const char* name) {

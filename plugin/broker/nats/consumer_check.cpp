@@ -1,9 +1,6 @@
 #include "plugin/broker/nats/consumer_check.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <utility>
 
 #include "plugin/core/text.hpp"

@@ -23,6 +23,7 @@ constexpr Duration kPatience = seconds(5);          // failing for longer is not
 constexpr unsigned kSilencesTolerated = 2;
 constexpr Duration kFirstAskPause = milliseconds(250);
 constexpr unsigned kMostDoublings = 10;
+constexpr Duration kCreditSettles = milliseconds(100);
 constexpr unsigned kTooBigAlone =
     2;  // times that a message did not fit, then it is asked for alone
 constexpr std::size_t kMostRequests = 8;  // open at a time
@@ -73,9 +74,18 @@ void Lane::disconnected(std::string why) {
   round_.open = false;
 }
 
-void Lane::taken(std::size_t kept) {
+void Lane::set_credit(std::size_t messages) {
+  credit_ = messages;
+  used_ = 0;
+}
+
+// What was taken counts against the credit until the engine has had the time to give another: it
+// says nothing when what it took is done again already.
+void Lane::taken(MonoTime now, std::size_t kept) {
   const std::size_t taken = untaken_ - std::min(untaken_, kept);
-  credit_ -= std::min(credit_, taken);
+  if (taken == 0) return;
+  used_ += taken;
+  used_at_ = now;
   untaken_ -= taken;
 }
 
@@ -201,7 +211,7 @@ void Lane::on_pull_failed(MonoTime now, std::uint64_t request) {
 
 void Lane::on_denied(MonoTime now, std::string what) {
   denied_ = std::move(what);
-  denied_at_ = now;
+  denied_round_ = round_.number;
   open_.clear();
   ask_at_ = std::min(ask_at_, now + settings_.info_interval);
 }
@@ -209,6 +219,7 @@ void Lane::on_denied(MonoTime now, std::string what) {
 LaneStep Lane::step(MonoTime now) {
   LaneStep step;
   if (phase_ == Phase::offline || stopped_) return step;
+  if (now - used_at_ >= kCreditSettles) used_ = 0;
   forget_silent(now);
   if (round_.open && now - round_.asked >= settings_.info_timeout)
     on_info_error(now, ApiError{.description = "no answer, not permitted or JetStream is off"});
@@ -230,6 +241,7 @@ MonoTime Lane::next_step() const {
   MonoTime next = round_.open ? round_.asked + settings_.info_timeout : ask_at_;
   for (const Open& request : open_) next = std::min(next, request.heard + silence());
   if (wants_pull()) next = std::min(next, pull_after_);
+  if (used_ > 0) next = std::min(next, used_at_ + kCreditSettles);
   return next;
 }
 
@@ -239,7 +251,7 @@ bool Lane::may_pull() const {
 
 bool Lane::wants_pull() const {
   const std::size_t most = too_big_ >= kTooBigAlone ? 1 : kMostRequests;
-  return may_pull() && open_.size() < most && 2 * outstanding() < credit_;
+  return may_pull() && open_.size() < most && 2 * outstanding() < credit();
 }
 
 std::size_t Lane::outstanding() const {
@@ -248,7 +260,7 @@ std::size_t Lane::outstanding() const {
 }
 
 PullRequest Lane::make_request(MonoTime now) {
-  std::uint64_t batch = credit_ - outstanding();
+  std::uint64_t batch = credit() - outstanding();
   if (batch_limit_ > 0) batch = std::min(batch, batch_limit_);
   const bool stuck = too_big_ >= kTooBigAlone;  // alone and without a limit, any message comes
   if (stuck) batch = 1;
@@ -333,6 +345,7 @@ void Lane::on_info_error(MonoTime now, const ApiError& error) {
         (no_stream ? "stream " + expected_.stream
                    : "consumer " + expected_.durable + " of stream " + expected_.stream) +
         " does not exist; run `sendonce setup`";
+    consumer_created_.clear();  // whatever comes is another
     open_.clear();
     ask_at_ = now + settings_.info_interval;
     return;
@@ -351,7 +364,7 @@ Binding Lane::conclude(MonoTime now) {
   if (!round_.consumer) return Binding::unsettled;
   if (phase_ != Phase::bound) {
     if (!round_.stream) return Binding::unsettled;
-    return bind(now);
+    return bind(now, *round_.stream, *round_.consumer);
   }
   const ConsumerInfo& info = *round_.consumer;
   if (!same_creation(info.created, consumer_created_) || consumer_fault(expected_, info)) {
@@ -364,11 +377,10 @@ Binding Lane::conclude(MonoTime now) {
   return Binding::same;
 }
 
-Binding Lane::bind(MonoTime now) {
+Binding Lane::bind(MonoTime now, const StreamInfo& stream, const ConsumerInfo& info) {
   round_.open = false;
   ask_at_ = now + settings_.info_interval;
-  const ConsumerInfo& info = *round_.consumer;
-  auto fault = stream_fault(expected_, *round_.stream);
+  auto fault = stream_fault(expected_, stream);
   if (!fault) fault = consumer_fault(expected_, info);
   if (fault) {
     phase_ = Phase::refused;
@@ -377,11 +389,11 @@ Binding Lane::bind(MonoTime now) {
     return Binding::changed;
   }
   const bool same =
-      same_creation(info.created, consumer_created_) && round_.stream->created == stream_created_;
+      same_creation(info.created, consumer_created_) && stream.created == stream_created_;
   if (!same) {
     ++incarnation_;
     consumer_created_ = info.created;
-    stream_created_ = round_.stream->created;
+    stream_created_ = stream.created;
     consumer_seq_ = 0;
   }
   phase_ = Phase::bound;
@@ -393,9 +405,10 @@ Binding Lane::bind(MonoTime now) {
   return same ? Binding::same : Binding::changed;
 }
 
-// A refusal travels another way than the answer, so one whole round without it must have passed.
+// A refusal travels another way than the answer and may come after it, so a whole further round
+// must have passed without one.
 void Lane::forgive() {
-  if (!denied_.empty() && round_.asked - denied_at_ >= settings_.info_interval) denied_.clear();
+  if (round_.number >= denied_round_ + 2) denied_.clear();
 }
 
 // A consumer with messages for us, our request waiting and room for acks, that delivers nothing

@@ -6,6 +6,7 @@
 // and what has come and was not yet taken, counts against it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -65,10 +66,11 @@ class Lane {
 
   void connected(MonoTime now);  // also after each reconnect
   void disconnected(std::string why);
-  void set_credit(std::size_t messages) { credit_ = messages; }
-  void taken(std::size_t kept);        // all that arrived, but for `kept`
-  void dropped(std::size_t messages);  // that had arrived and were kept
-  void stop() { stopped_ = true; }     // asks for no more
+  // Stays in force until the next call, but for what is taken meanwhile.
+  void set_credit(std::size_t messages);
+  void taken(MonoTime now, std::size_t kept);  // all that arrived, but for `kept`
+  void dropped(std::size_t messages);          // that had arrived and were kept
+  void stop() { stopped_ = true; }             // asks for no more
 
   // False: keep the message until the next Binding that is not `unsettled`.
   [[nodiscard]] bool on_message(MonoTime now, const AckReply& reply);
@@ -118,6 +120,7 @@ class Lane {
   };
 
   [[nodiscard]] std::size_t outstanding() const;
+  [[nodiscard]] std::size_t credit() const { return credit_ - std::min(credit_, used_); }
   [[nodiscard]] bool may_pull() const;
   [[nodiscard]] Duration silence() const { return 2 * settings_.heartbeat + kSilenceSlack; }
   [[nodiscard]] PullRequest make_request(MonoTime now);
@@ -133,7 +136,7 @@ class Lane {
   void on_conflict(MonoTime now, const PullStatus& status, int code, std::string_view description);
   void on_info_error(MonoTime now, const ApiError& error);
   [[nodiscard]] Binding conclude(MonoTime now);
-  [[nodiscard]] Binding bind(MonoTime now);
+  [[nodiscard]] Binding bind(MonoTime now, const StreamInfo& stream, const ConsumerInfo& info);
   void forgive();
   void watch(MonoTime now, const ConsumerInfo& info);
 
@@ -153,10 +156,12 @@ class Lane {
   std::string trouble_{};
   bool trouble_fatal_ = false;
   bool ever_bound_ = false;
-  MonoTime denied_at_{};
+  std::uint64_t denied_round_ = 0;  // when it was last refused
   std::optional<std::string> notice_{};
 
   std::size_t credit_ = 0;
+  std::size_t used_ = 0;  // of it, by what was taken since it was given
+  MonoTime used_at_{};
   std::size_t untaken_ = 0;
   std::deque<Open> open_{};  // oldest first: the server fills them in this order
   std::uint64_t last_request_ = 0;

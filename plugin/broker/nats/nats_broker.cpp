@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <iterator>
 
 #include <pthread.h>
-#include <signal.h>
 
 #include "plugin/broker/nats/ack_reply.hpp"
 #include "plugin/broker/nats/api_json.hpp"
 #include "plugin/core/assert.hpp"
+#include "plugin/core/thread.hpp"
 
 namespace sendonce {
 namespace {
@@ -111,9 +112,11 @@ NatsBroker::~NatsBroker() {
 
 void NatsBroker::start() {
   SO_ASSERT(!thread_.joinable());
-  const SignalsBlocked blocked;
-  Connection::prepare();
-  thread_ = std::thread([this] { run(); });
+  {
+    const SignalsBlocked blocked;  // in the threads of the library too
+    Connection::prepare();
+  }
+  thread_ = start_thread("so-puller", [this] { run(); });
 }
 
 void NatsBroker::stop() {
@@ -130,7 +133,8 @@ void NatsBroker::take(std::vector<Message>& messages) {
   const std::lock_guard lock(mutex_);
   woken_for_messages_ = false;
   append(messages, arrived_);
-  for (Slot& slot : slots_) slot.lane.taken(slot.held.size());
+  const MonoTime now = clock_.mono();
+  for (Slot& slot : slots_) slot.lane.taken(now, slot.held.size());
 }
 
 void NatsBroker::credit(ClassIndex message_class, std::size_t messages) {
@@ -256,7 +260,8 @@ void NatsBroker::on_message(RawMessage raw) {
   if (subject.starts_with(prefix) && subject.size() > prefix.size() + 1)
     return on_control(raw, subject.substr(prefix.size() + 1));
   const auto reply = parse_ack_reply(raw.reply);
-  const std::size_t index = reply ? lane_of(*reply) : slots_.size();
+  if (!reply) return;
+  const std::size_t index = lane_of(*reply);
   if (index == slots_.size()) return;
   Message message{.message_class = ClassIndex(static_cast<std::uint16_t>(index)),
                   .seq = StreamSeq(reply->stream_seq),

@@ -164,6 +164,7 @@ class NatsBroker final : public Broker, private ConnectionSink {
   void handle_denied(const std::string& text);
   void connect();
   void drop_connection(const std::string& why);
+  void flush_connection();
   void all_lanes_connected();
   void all_lanes_disconnected(const std::string& why);
   void send(Work& work);

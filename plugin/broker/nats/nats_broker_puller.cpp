@@ -1,8 +1,12 @@
 // The puller thread of NatsBroker: everything that touches the connection.
 //
-// Acks go out without cnats' SendAsap: its flusher writes what has gathered within a millisecond
-// with one system call, where SendAsap makes a call for each ack. Nobody waits for an ack or for a
-// pull request (they live for 30 s), so the millisecond costs nothing. Figures in docs/adr.
+// Decision: no SendAsap. cnats then writes what has gathered within a millisecond with one system
+// call; with SendAsap each ack is a call of its own. Nobody waits for an ack, and pull requests
+// are open long before they are needed, so the millisecond is not in anybody's way. Pulling and
+// acking 100,000 messages of 500 bytes (nats-server 2.9.10, cnats 3.4.1, two busy cores, medians
+// of three alternating runs): 2.5 us of CPU a message without, 3.5 us with it; from a publication
+// to take() 0.3 ms either way; from an event to its confirmation 1.7 ms without, 1.4 ms with it.
+// tests/integration/broker/bench.cpp measures it.
 #include <algorithm>
 #include <iterator>
 
@@ -109,7 +113,7 @@ void NatsBroker::handle(ConnectionEvent event, const std::string& text) {
     case ConnectionEvent::lame_duck:
       log_.warn("broker.lame_duck", {{"server", connection_->connected_to()}});
       if (connection_->known_servers() > 1) {
-        static_cast<void>(connection_->flush(kFlushTimeout));
+        flush_connection();
         drop_connection("the NATS server is about to leave, connecting to another");
         connect_at_ = clock_.mono();
       }
@@ -175,6 +179,11 @@ void NatsBroker::connect() {
   connected_at_ = clock_.mono();
   log_.info("broker.connected", {{"server", connection_->connected_to()}});
   all_lanes_connected();
+}
+
+void NatsBroker::flush_connection() {
+  const auto flushed = connection_->flush(kFlushTimeout);
+  if (!flushed) log_.warn("broker.flush_failed", {{"reason", flushed.error().text}});
 }
 
 void NatsBroker::drop_connection(const std::string& why) {
@@ -315,7 +324,7 @@ void NatsBroker::send(Work& work) {
   std::unique_lock lock(mutex_);
   if (work.flush > flush_done_) {
     lock.unlock();
-    if (connection_ != nullptr) static_cast<void>(connection_->flush(kFlushTimeout));
+    if (connection_ != nullptr) flush_connection();
     lock.lock();
     flush_done_ = work.flush;
     flushed_.notify_all();
@@ -389,7 +398,7 @@ void NatsBroker::shut_down() {
   }
   if (connection_ != nullptr) {
     send_replies(work.replies);
-    static_cast<void>(connection_->flush(kFlushTimeout));
+    flush_connection();
     connection_->unsubscribe();
     std::vector<Reply> back;
     {
@@ -400,7 +409,7 @@ void NatsBroker::shut_down() {
       arrived_.clear();
     }
     send_replies(back);
-    static_cast<void>(connection_->flush(kFlushTimeout));
+    flush_connection();
     connection_.reset();
   }
   std::unique_lock lock(mutex_);

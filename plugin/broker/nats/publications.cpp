@@ -32,9 +32,10 @@ Error no_stream_error(std::string_view subject) {
 }
 
 void Publications::add(Ticket ticket, std::string subject, MonoTime now) {
-  const bool fresh = waiting_.emplace(ticket, std::move(subject)).second;
+  const MonoTime deadline = now + timeout_;
+  const bool fresh = waiting_.emplace(ticket, Waiting{std::move(subject), deadline}).second;
   SO_ASSERT(fresh);
-  deadlines_.emplace_back(now + timeout_, ticket);
+  deadlines_.emplace_back(deadline, ticket);
 }
 
 void Publications::confirm(Ticket ticket, Result<void> result) {
@@ -45,13 +46,13 @@ void Publications::confirm(Ticket ticket, Result<void> result) {
 void Publications::on_answer(Ticket ticket, std::string_view body) {
   const auto found = waiting_.find(ticket);
   if (found == waiting_.end()) return;
-  confirm(ticket, publish_result(found->second, parse_pub_ack(body)));
+  confirm(ticket, publish_result(found->second.subject, parse_pub_ack(body)));
 }
 
 void Publications::on_no_responders(Ticket ticket) {
   const auto found = waiting_.find(ticket);
   if (found == waiting_.end()) return;
-  confirm(ticket, std::unexpected(no_stream_error(found->second)));
+  confirm(ticket, std::unexpected(no_stream_error(found->second.subject)));
 }
 
 void Publications::on_failed(Ticket ticket, Error error) {
@@ -60,8 +61,8 @@ void Publications::on_failed(Ticket ticket, Error error) {
 
 void Publications::on_denied(std::string_view subject) {
   std::vector<Ticket> denied;
-  for (const auto& [ticket, to] : waiting_)
-    if (to == subject) denied.push_back(ticket);
+  for (const auto& [ticket, waiting] : waiting_)
+    if (waiting.subject == subject) denied.push_back(ticket);
   for (const Ticket ticket : denied)
     confirm(ticket, fail(Errc::unavailable, "not permitted to publish to " + std::string(subject)));
 }
@@ -70,9 +71,10 @@ void Publications::expire(MonoTime now) {
   while (!deadlines_.empty()) {
     const auto [deadline, ticket] = deadlines_.front();
     const auto found = waiting_.find(ticket);
-    if (found != waiting_.end()) {
+    if (found != waiting_.end() && found->second.deadline == deadline) {
       if (deadline > now) return;
-      confirm(ticket, fail(Errc::unavailable, "no confirmation in time for " + found->second));
+      const std::string subject = found->second.subject;
+      confirm(ticket, fail(Errc::unavailable, "no confirmation in time for " + subject));
     }
     deadlines_.pop_front();
   }

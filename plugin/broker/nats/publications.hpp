@@ -31,7 +31,7 @@ class Publications {
  public:
   explicit Publications(Duration timeout) : timeout_(timeout) {}
 
-  // The ticket is in use until it is confirmed.
+  // The ticket is in use until it is confirmed; then it may be used again for the same publication.
   void add(Ticket ticket, std::string subject, MonoTime now);
   // Each is confirmed once: a ticket that is not waiting any more is ignored.
   void on_answer(Ticket ticket, std::string_view body);
@@ -49,10 +49,14 @@ class Publications {
   [[nodiscard]] MonoTime next_expiry() const;
 
  private:
+  struct Waiting {
+    std::string subject{};
+    MonoTime deadline{};
+  };
   void confirm(Ticket ticket, Result<void> result);
 
   Duration timeout_;
-  std::unordered_map<Ticket, std::string> waiting_{};    // ticket -> subject
+  std::unordered_map<Ticket, Waiting> waiting_{};
   std::deque<std::pair<MonoTime, Ticket>> deadlines_{};  // in order: one time-out for all
   std::vector<Confirmation> confirmed_{};
 };

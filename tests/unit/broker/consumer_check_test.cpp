@@ -21,31 +21,6 @@ TEST(LedgerMark, IsFoundAndReplaced) {
   EXPECT_EQ(with_ledger("x sendonce ledger=old, y", "new"), "x sendonce ledger=new, y");
 }
 
-struct Cover {
-  const char* wide;
-  const char* narrow;
-  bool covers;
-  bool overlaps;
-};
-
-class SubjectTest : public ::testing::TestWithParam<Cover> {};
-
-TEST_P(SubjectTest, CoversAndOverlaps) {
-  const Cover& c = GetParam();
-  EXPECT_EQ(subject_covers(c.wide, c.narrow), c.covers) << c.wide << " " << c.narrow;
-  EXPECT_EQ(subjects_overlap(c.wide, c.narrow), c.overlaps);
-  EXPECT_EQ(subjects_overlap(c.narrow, c.wide), c.overlaps);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    All, SubjectTest,
-    ::testing::Values(Cover{"a.>", "a.b.>", true, true}, Cover{"a.b.>", "a.>", false, true},
-                      Cover{"a.b", "a.b", true, true}, Cover{"a.*", "a.b", true, true},
-                      Cover{"a.b", "a.*", false, true}, Cover{"a.*", "a.b.c", false, false},
-                      Cover{"a.>", "a", false, false}, Cover{">", "a.b", true, true},
-                      Cover{"a.>", "b.>", false, false}, Cover{"a.*.c", "a.b.*", false, true},
-                      Cover{"*.b", "a.*", false, true}, Cover{"a.b.c", "a.b", false, false}));
-
 class ConsumerFaultTest : public ::testing::Test {
  protected:
   ConsumerExpectation expected{.stream = "NOTIFY",
@@ -100,14 +75,6 @@ TEST_F(ConsumerFaultTest, IdsAreComparedWhole) {
   EXPECT_NE(fault(), "");
   found.description = "sendonce ledger=ab123";
   EXPECT_NE(fault(), "");
-}
-
-TEST(DurationText, UsesTheLargestUnitThatFits) {
-  EXPECT_EQ(duration_text(seconds(0)), "0s");
-  EXPECT_EQ(duration_text(seconds(90)), "90s");
-  EXPECT_EQ(duration_text(seconds(3600)), "1h");
-  EXPECT_EQ(duration_text(milliseconds(1500)), "1500ms");
-  EXPECT_EQ(duration_text(Duration(1)), "1ns");
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ TEST_F(LaneTest, AsksForWhatIsWelcomeAndAgainAtTheHalf) {
   EXPECT_FALSE(lane.step(now).pull);
   for (std::uint64_t i = 1; i <= 60; ++i) EXPECT_TRUE(deliver(i));
   EXPECT_FALSE(lane.step(now).pull);  // they are not taken yet
-  lane.taken(0);
+  lane.taken(now, 0);
   EXPECT_FALSE(lane.step(now).pull);  // and now the credit is 40, with 40 asked for
   lane.set_credit(100);
   EXPECT_EQ(pull().batch, 60U);
@@ -103,8 +103,13 @@ TEST_F(LaneTest, NeverAsksForMoreThanTheCredit) {
   EXPECT_EQ(pull().batch, 1U);
   EXPECT_TRUE(deliver(1));
   EXPECT_FALSE(lane.step(now).pull);  // it waits to be taken
-  lane.taken(0);
-  EXPECT_FALSE(lane.step(now).pull);  // which uses up the credit
+  lane.taken(now, 0);
+  EXPECT_FALSE(lane.step(now).pull);  // which uses up the credit,
+  now += milliseconds(99);
+  EXPECT_FALSE(lane.step(now).pull);
+  EXPECT_EQ(lane.next_step(), now + milliseconds(1));
+  now += milliseconds(1);
+  EXPECT_EQ(pull().batch, 1U);  // unless it is left as it was
 }
 
 TEST_F(LaneTest, AnExpiredRequestIsReplacedAtOnceAndAnEmptyOneAfterAPause) {
@@ -232,8 +237,9 @@ TEST_F(LaneTest, AMessageThatDoesNotFitIsAskedForAlone) {
   EXPECT_EQ(alone.max_bytes, 0U);
   EXPECT_FALSE(lane.step(now).pull);
   EXPECT_TRUE(deliver(1));
-  lane.taken(0);
-  EXPECT_EQ(pull().batch, 99U);
+  lane.taken(now, 0);
+  lane.set_credit(100);
+  EXPECT_EQ(pull().batch, 100U);
 }
 
 TEST_F(LaneTest, ADeletedConsumerStopsPullsAndAcksUntilItIsBack) {

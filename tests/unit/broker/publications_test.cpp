@@ -50,6 +50,17 @@ TEST_F(PublicationsTest, NothingExpiresEarly) {
   EXPECT_EQ(publications.next_expiry(), now + seconds(6));
 }
 
+TEST_F(PublicationsTest, ATicketThatIsUsedAgainHasItsWholeTime) {
+  publications.add(Ticket(1), "a", now);
+  publications.on_no_responders(Ticket(1));
+  publications.add(Ticket(1), "a", now + seconds(4));
+  EXPECT_EQ(taken().size(), 1U);
+  publications.expire(now + seconds(5));
+  EXPECT_TRUE(taken().empty());
+  publications.expire(now + seconds(9));
+  EXPECT_EQ(taken().size(), 1U);
+}
+
 TEST_F(PublicationsTest, AStopAbandonsAllAndARefusalThoseOfItsSubject) {
   publications.add(Ticket(1), "a", now);
   publications.add(Ticket(2), "b", now);
