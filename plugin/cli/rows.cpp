@@ -90,7 +90,7 @@ Result<void> ask_daemon(const Config& config, const AdminRequest& request, Print
 
 Result<void> ask_file(const Config& config, const AdminRequest& request, std::int64_t limit,
                       Printer& printer) {
-  SO_TRY(const auto reader, LedgerReader::open(config.instance.state_dir + "/ledger"));
+  SO_TRY(const auto reader, LedgerReader::open(ledger_directory(config.instance)));
   SO_TRY(const RowFilter filter, filter_from(request, reader->secret()));
   return reader->scan(filter, [&](std::string_view scope, const Row& row) {
     printer.row(row_json(scope, row));

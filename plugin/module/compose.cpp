@@ -116,7 +116,7 @@ Result<Composition> compose(const Config& config, std::string_view credentials_d
 }
 
 LedgerOptions ledger_options(const Config& config) {
-  LedgerOptions o{.directory = config.instance.state_dir + "/ledger",
+  LedgerOptions o{.directory = ledger_directory(config.instance),
                   .map_bytes = config.ledger.map_size,
                   .durability = config.ledger.durability == Durability::process
                                     ? LedgerDurability::process

@@ -130,6 +130,7 @@ std::string expand_collapse(std::string_view collapse, const Notification& note)
     const std::size_t close = collapse.find('}', open);
     SO_ASSERT(close != std::string_view::npos);  // the configuration was checked
     const std::string_view field = collapse.substr(open + 1, close - open - 1);
+    if (field == "channel") out.append(name(note.channel));
     if (field == "event_id") out.append(note.event_id);
     if (field == "recipient") out.append(note.recipient);
     if (field == "template") out.append(note.template_id);

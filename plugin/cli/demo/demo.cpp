@@ -225,7 +225,7 @@ Result<void> Demo::watch() {
 }
 
 Result<void> Demo::count() {
-  SO_TRY(const auto reader, LedgerReader::open(world_->config().instance.state_dir + "/ledger"));
+  SO_TRY(const auto reader, LedgerReader::open(ledger_directory(world_->config().instance)));
   SO_CHECK(reader->scan({}, [&](std::string_view, const Row& row) {
     tally_.add_row(row);
     return true;

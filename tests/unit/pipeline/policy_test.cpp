@@ -154,6 +154,7 @@ TEST_F(Policy, CollapseTemplates) {
   n.template_id = "t";
   EXPECT_EQ(expand_collapse("{template}:{recipient}", n), "t:u");
   EXPECT_EQ(expand_collapse("x-{event_id}-y", n), "x-e-y");
+  EXPECT_EQ(expand_collapse("{channel}", n), "push");
   EXPECT_EQ(expand_collapse("", n), "");
 }
 
