@@ -17,6 +17,16 @@ namespace {
 constexpr Duration kStuckAfter = std::chrono::seconds(10);
 constexpr Duration kDrainTail = std::chrono::seconds(2);  // to hand back what never started
 
+// `items` in the order of `like`, by name. compare() has made sure that the names are the same.
+template <class T>
+void put_in_order(std::vector<T>& items, const std::vector<T>& like) {
+  for (std::size_t i = 0; i < like.size(); ++i) {
+    const auto it = std::ranges::find(items, like[i].name, &T::name);
+    SO_ASSERT(it != items.end());
+    std::iter_swap(items.begin() + static_cast<std::ptrdiff_t>(i), it);
+  }
+}
+
 }  // namespace
 
 // In the order of their making; destroyed in reverse.
@@ -118,6 +128,9 @@ Result<void> Runtime::reload() {
   for (const Change& c : changes)
     if (c.applies == OnReload::restart)
       return fail(Errc::invalid, c.field + " cannot change while running: restart sendonced");
+  // Tables that moved in the file are no change, but indices are positions.
+  put_in_order(loaded.config->providers, config_.providers);
+  put_in_order(loaded.config->classes, config_.classes);
   Parts& p = *parts_;
   SO_TRY(Composition next, compose(*loaded.config, credentials_dir_, p.tokens));
   Result<void> applied{};

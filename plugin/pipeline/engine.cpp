@@ -229,7 +229,11 @@ void Engine::sweep() {
 
 void Engine::answer(std::string reply, bool terminate) {
   const auto result = terminate ? deps_.broker.terminate(reply) : deps_.broker.ack(reply);
-  if (!result) unanswered_.push_back({std::move(reply), terminate});
+  if (result) return;
+  if (result.error().code != Errc::invalid)
+    return unanswered_.push_back({std::move(reply), terminate});
+  // Never going to be one: the message comes back after its ack_wait, and the ledger knows it.
+  deps_.log.error("message.reply_refused", {{"error", result.error().text}});
 }
 
 // A message all of whose deliveries wait for long goes back to the broker, which has the longer
@@ -252,7 +256,8 @@ void Engine::hand_back_if_idle(HeldMessage& held) {
 
 void Engine::hand_back(HeldMessage& held, Duration delay) {
   if (!held.forgotten) {
-    if (!deps_.broker.nak(held.message.reply, std::max(delay, Duration::zero()))) return;
+    const auto handed = deps_.broker.nak(held.message.reply, std::max(delay, Duration::zero()));
+    if (!handed && handed.error().code != Errc::invalid) return;  // asked again in a second
     ClassState& state = class_states_[held.message.message_class.get()];
     ++state.counters.postponed;
     state.handed_back.push(now_.mono + delay);

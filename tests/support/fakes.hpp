@@ -43,6 +43,7 @@ struct FakeBroker final : Broker {
   LaneState lane_state{.ready = true, .incarnation = 1};
   bool confirm_at_once = true;
   bool refuse_replies = false;
+  Errc refusal = Errc::unavailable;
 
   void take(std::vector<Message>& messages) override {
     for (Message& m : arriving) messages.push_back(std::move(m));
@@ -51,7 +52,7 @@ struct FakeBroker final : Broker {
   void credit(ClassIndex c, std::size_t n) override { credits[c.get()] = n; }
   Result<void> ack(const std::string& reply) override { return note(acked, reply); }
   Result<void> nak(const std::string& reply, Duration delay) override {
-    if (refuse_replies) return fail(Errc::unavailable, "buffer full");
+    if (refuse_replies) return fail(refusal, "buffer full");
     naked.emplace_back(reply, delay);
     return {};
   }
@@ -77,7 +78,7 @@ struct FakeBroker final : Broker {
 
  private:
   Result<void> note(std::vector<std::string>& list, const std::string& reply) const {
-    if (refuse_replies) return fail(Errc::unavailable, "buffer full");
+    if (refuse_replies) return fail(refusal, "buffer full");
     list.push_back(reply);
     return {};
   }

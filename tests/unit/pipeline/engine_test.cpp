@@ -400,6 +400,20 @@ TEST_F(EngineTest, AnAckThatCannotBeBufferedIsKept) {
   EXPECT_EQ(broker.acked.size(), 1U);
 }
 
+TEST_F(EngineTest, AReplyThatIsNoneIsNotTriedForEver) {
+  arrive(message(1, token("aa")));
+  broker.refuse_replies = true;
+  broker.refusal = Errc::invalid;
+  transport.answer_status(200);
+  step();
+  broker.refuse_replies = false;
+  step();
+  EXPECT_TRUE(broker.acked.empty());
+  engine->drain();
+  step();
+  EXPECT_TRUE(engine->drained());
+}
+
 TEST_F(EngineTest, CreditStopsWhenInFlightIsReached) {
   provider.is_ready = false;
   for (std::uint64_t i = 1; i <= 70; ++i)
