@@ -283,8 +283,12 @@ Result<void> Connection::subscribe(const std::string& subject) {
   return checked(s, "cannot subscribe to " + subject);
 }
 
-void Connection::unsubscribe() {
-  if (handles_->subscription != nullptr) natsSubscription_Unsubscribe(handles_->subscription.get());
+Result<void> Connection::drain_subscription(Duration timeout) {
+  if (handles_->subscription == nullptr || !connected()) return {};
+  natsSubscription* subscription = handles_->subscription.get();
+  natsStatus s = natsSubscription_DrainTimeout(subscription, in_ms(timeout));
+  if (s == NATS_OK) s = natsSubscription_WaitForDrainCompletion(subscription, in_ms(timeout));
+  return checked(s, "cannot end the subscription");
 }
 
 Result<void> Connection::publish(const std::string& subject, const std::string& reply,

@@ -81,8 +81,9 @@ class Connection {
 
   // Once; lives as long as the connection, across reconnects.
   [[nodiscard]] Result<void> subscribe(const std::string& subject);
-  // Stops deliveries; what has arrived is dropped.
-  void unsubscribe();
+  // Stops deliveries; when it returns, the sink has got all that had come. Without a
+  // connection nothing comes.
+  [[nodiscard]] Result<void> drain_subscription(Duration timeout);
 
   // OK means handed to the socket or a buffer, never more. invalid: too large, or a bad subject or
   // header; unavailable: not connected.

@@ -398,8 +398,8 @@ void NatsBroker::shut_down() {
   }
   if (connection_ != nullptr) {
     send_replies(work.replies);
-    flush_connection();
-    connection_->unsubscribe();
+    const auto drained = connection_->drain_subscription(kFlushTimeout);
+    if (!drained) log_.warn("broker.flush_failed", {{"reason", drained.error().text}});
     std::vector<Reply> back;
     {
       const std::lock_guard lock(mutex_);
