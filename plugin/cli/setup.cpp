@@ -1,7 +1,6 @@
 #include "plugin/broker/nats/setup.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
@@ -19,8 +18,6 @@ namespace sendonce::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr Duration kOutcomeDuplicates = std::chrono::hours(1);
 
 Result<std::optional<StartFrom>> start_from(const std::string& text) {
   if (text.empty()) return std::optional<StartFrom>();
@@ -58,13 +55,7 @@ Result<std::string> ledger_id(const Config& config, bool dry_run) {
 SetupRequest wanted(const Config& config, std::string id, const SetupOptions& options,
                     const std::optional<StartFrom>& from) {
   SetupRequest r{.ledger_id = std::move(id)};
-  for (const ClassConfig& c : config.classes) {
-    auto it = std::ranges::find(r.streams, c.stream, &DesiredStream::name);
-    if (it == r.streams.end()) {
-      r.streams.push_back({.name = c.stream, .description = "notification events for sendonce"});
-      it = std::prev(r.streams.end());
-    }
-    it->subjects.push_back(c.subject);
+  for (const ClassConfig& c : config.classes)
     r.consumers.push_back(
         {.class_name = c.name,
          .stream = c.stream,
@@ -74,20 +65,13 @@ SetupRequest wanted(const Config& config, std::string id, const SetupOptions& op
          .max_ack_pending = c.max_ack_pending,
          .from = from,
          .adopt = std::ranges::find(options.adopt, c.name) != options.adopt.end()});
-  }
-  r.streams.push_back({.name = config.nats.outcomes_stream,
-                       .subjects = {"sendonce.outcome.>", "sendonce.device.>"},
-                       .description = "what became of deliveries, from sendonce",
-                       .duplicate_window = kOutcomeDuplicates});
-  r.streams.push_back({.name = config.nats.dead_letter_stream,
-                       .subjects = {"sendonce.dlq.>"},
-                       .description = "messages that sendonce could not deliver"});
+  r.streams =
+      desired_streams(r.consumers, config.nats.outcomes_stream, config.nats.dead_letter_stream);
   return r;
 }
 
 void print_change(const SetupChange& c) {
-  constexpr std::array<const char*, 4> kVerbs{"keep", "create", "update", "refuse"};
-  std::printf("%-7s %s", kVerbs[static_cast<std::size_t>(c.action)], c.object.c_str());
+  std::printf("%-7s %s", std::string(name(c.action)).c_str(), c.object.c_str());
   if (!c.field.empty())
     std::printf(": %s %s -> %s", c.field.c_str(), c.from.empty() ? "(none)" : c.from.c_str(),
                 c.to.c_str());
