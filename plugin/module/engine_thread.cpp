@@ -77,6 +77,16 @@ void EngineThread::run(std::function<void(Engine&)> job) {
   changed_.wait(lock, [&] { return jobs_done_ >= mine; });
 }
 
+void EngineThread::refresh(Duration within) {
+  std::unique_lock lock(mutex_);
+  jobs_.emplace_back([](Engine&) {});
+  const std::uint64_t mine = ++jobs_posted_;
+  lock.unlock();
+  transport_.wake();
+  lock.lock();
+  (void)changed_.wait_for(lock, within, [&] { return jobs_done_ >= mine; });
+}
+
 EngineReport EngineThread::report() const {
   const std::lock_guard lock(mutex_);
   return report_;

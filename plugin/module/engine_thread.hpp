@@ -29,8 +29,9 @@ class EngineThread {
 
   // Runs `job` on the engine thread, between two cycles, and waits for it.
   void run(std::function<void(Engine&)> job);
-  // As of at most a second ago.
+  // As of at most a second ago; after refresh(), as of now, unless the engine is stuck.
   [[nodiscard]] EngineReport report() const;
+  void refresh(Duration within);
   // It has gone through a cycle within the last `within`.
   [[nodiscard]] bool makes_progress(Duration within) const;
   // Waits until drained() or the time is up.

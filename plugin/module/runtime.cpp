@@ -14,6 +14,7 @@
 namespace sendonce {
 namespace {
 
+constexpr Duration kRefreshWithin = std::chrono::seconds(1);
 constexpr Duration kStuckAfter = std::chrono::seconds(10);
 constexpr Duration kDrainTail = std::chrono::seconds(2);  // to hand back what never started
 
@@ -225,6 +226,7 @@ std::string Runtime::metrics_text() const {
 Result<void> Runtime::handle(const AdminRequest& request, AdminReply& reply) {
   if (request.verb == "status") {
     SO_CHECK(request.only({}));
+    parts_->engine_thread->refresh(kRefreshWithin);
     reply.result(status_json());
     return {};
   }

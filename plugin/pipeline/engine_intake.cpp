@@ -160,7 +160,8 @@ void Engine::give_credit() {
     ClassState& state = class_states_[c];
     while (!state.handed_back.empty() && state.handed_back.top() <= now_.mono)
       state.handed_back.pop();
-    if (looked_after_ == now_.mono || draining_) {  // the reasons change slowly
+    // Losing readiness may take a second to notice, regaining it must not.
+    if (looked_after_ == now_.mono || draining_ || !state.not_ready.empty()) {
       std::string reason = why_not_ready(index);
       if (reason != state.not_ready)
         deps_.log.info(reason.empty() ? "class.ready" : "class.not_ready",
