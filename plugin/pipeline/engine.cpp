@@ -64,8 +64,15 @@ void Engine::poll(Duration wait) {
   dispatch();
   sweep();
   outbox_.poll(deps_.ledger.stats(), now_.mono, requests_);
-  if (!requests_.empty()) deps_.ledger.submit(std::exchange(requests_, {}));
+  hand_over_requests();
   give_credit();
+}
+
+void Engine::hand_over_requests() {
+  const std::size_t size = requests_.size();
+  if (size == 0) return;
+  deps_.ledger.submit(std::exchange(requests_, {}));
+  requests_.reserve(size);  // the next batch will be about as long, and requests are big to move
 }
 
 Duration Engine::bounded_wait(Duration wait) const {

@@ -186,6 +186,7 @@ class Engine {
   void sweep();
   void set_timer(Delivery& delivery, Duration delay);
   void request(Ticket ticket, LedgerRequest request);
+  void hand_over_requests();
   void answer(std::string reply, bool terminate);
   void read_clock();
   [[nodiscard]] Duration bounded_wait(Duration wait) const;
