@@ -124,7 +124,7 @@ std::string bench_class(bool events) {
   return std::string(
              "\n[class.bench]\nsubject = \"notify.bench.>\"\nexpires = \"1h\"\nretention = "
              "\"2d\"\n") +
-         "claim = \"30s\"\nin_flight = 8192\nretry = { horizon = \"30m\" }\n" +
+         "claim = \"30s\"\nin_flight = 2048\nretry = { horizon = \"30m\" }\n" +
          "ambiguous = { default = \"give-up\" }\nevents = \"" + (events ? "all" : "exceptions") +
          "\"\n";
 }
