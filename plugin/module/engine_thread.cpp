@@ -67,24 +67,27 @@ void EngineThread::publish_report() {
   changed_.notify_all();
 }
 
-void EngineThread::run(std::function<void(Engine&)> job) {
-  std::unique_lock lock(mutex_);
-  jobs_.push_back(std::move(job));
-  const std::uint64_t mine = ++jobs_posted_;
-  lock.unlock();
+std::uint64_t EngineThread::post(std::function<void(Engine&)> job) {
+  std::uint64_t number = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
+    number = ++jobs_posted_;
+  }
   transport_.wake();
-  lock.lock();
-  changed_.wait(lock, [&] { return jobs_done_ >= mine; });
+  return number;
+}
+
+void EngineThread::run(std::function<void(Engine&)> job) {
+  const std::uint64_t number = post(std::move(job));
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return jobs_done_ >= number; });
 }
 
 void EngineThread::refresh(Duration within) {
+  const std::uint64_t number = post([](Engine&) {});
   std::unique_lock lock(mutex_);
-  jobs_.emplace_back([](Engine&) {});
-  const std::uint64_t mine = ++jobs_posted_;
-  lock.unlock();
-  transport_.wake();
-  lock.lock();
-  (void)changed_.wait_for(lock, within, [&] { return jobs_done_ >= mine; });
+  (void)changed_.wait_for(lock, within, [&] { return jobs_done_ >= number; });
 }
 
 EngineReport EngineThread::report() const {

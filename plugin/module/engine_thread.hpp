@@ -39,6 +39,7 @@ class EngineThread {
 
  private:
   void loop();
+  [[nodiscard]] std::uint64_t post(std::function<void(Engine&)> job);
   void run_jobs();
   void publish_report();
 

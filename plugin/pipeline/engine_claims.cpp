@@ -111,7 +111,6 @@ bool Engine::start(ProviderState& p, Delivery& d) {
     d.reserved = true;
     ++p.reserved;
   } else {
-    p.holds.probe_lost({}, now_.mono);
     p.holds.probe_lost(d.part, now_.mono);
   }
   claim(d);
@@ -154,7 +153,6 @@ void Engine::on_claim(Delivery& d, ClaimReply reply) {
   if (std::exchange(d.reserved, false)) --p.reserved;
   if (!std::holds_alternative<Claimed>(reply)) {
     d.request.reset();
-    p.holds.probe_lost({}, now_.mono);
     p.holds.probe_lost(d.part, now_.mono);
   }
   const auto act = Overload{

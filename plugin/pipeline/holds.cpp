@@ -91,8 +91,7 @@ bool Holds::report(const Verdict& verdict, std::string_view part, LookupHash rec
     close(part);
     if (verdict.fault == Fault::none) config_faults_.clear();
   }
-  probe_lost({}, now);  // what was not closed was not proven well either
-  probe_lost(part, now);
+  probe_lost(part, now);  // what was not closed was not proven well either
   return holds_.size() > before;
 }
 
@@ -127,10 +126,11 @@ bool Holds::open_for(const Verdict& verdict, LookupHash recipient, MonoTime now)
 }
 
 void Holds::probe_lost(std::string_view part, MonoTime now) {
-  const auto it = holds_.find(part);
-  if (it == holds_.end() || !it->second.probing) return;
-  it->second.probing = false;
-  it->second.probe_at = now + it->second.interval;
+  for (auto& [name, hold] : holds_) {
+    if (!hold.probing || !(name.empty() || name == part)) continue;
+    hold.probing = false;
+    hold.probe_at = now + hold.interval;
+  }
 }
 
 void Holds::renewed(MonoTime now) {

@@ -48,7 +48,7 @@ class Holds {
   // The verdict of one attempt of a delivery that is known to belong to `part` ("" when it is not).
   // True: a hold was opened by it.
   bool report(const Verdict& verdict, std::string_view part, LookupHash recipient, MonoTime now);
-  // A probe that came to nothing (the delivery ended before its call).
+  // The probe of a delivery of `part` came to nothing (it ended before its call).
   void probe_lost(std::string_view part, MonoTime now);
   // A new credential or configuration: probe at once.
   void renewed(MonoTime now);
