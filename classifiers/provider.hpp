@@ -27,7 +27,7 @@ struct Capabilities {
 // One attempt, as the provider sees it. Borrowed for the call.
 struct Attempt {
   const Notification& notification;
-  const Target& target;
+  const Target& target;  // its destination in normal form
   const Key& key;
   const NidDigest& nid;
   std::string_view collapse;  // envelope, else class, else from the nid (design.md 8.4)

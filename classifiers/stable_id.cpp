@@ -1,20 +1,16 @@
 #include "classifiers/stable_id.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
 #include <cstring>
-
-#include "plugin/core/text.hpp"
 
 namespace sendonce {
 
-std::string uuid_from(const Key& key) {
+std::array<std::uint8_t, 16> uuid_from(const Key& key) {
   std::array<std::uint8_t, 16> bytes{};
   std::memcpy(bytes.data(), key.bytes.data(), bytes.size());
   bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0FU) | 0x80U);
   bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3FU) | 0x80U);
-  return uuid_text(bytes);
+  return bytes;
 }
 
 Result<void> check_header_value(std::string_view text, std::string_view what,

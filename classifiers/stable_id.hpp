@@ -1,6 +1,8 @@
 // Ids and references that are the same on every attempt.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -9,8 +11,8 @@
 
 namespace sendonce {
 
-// A UUID of version 8 (RFC 9562 5.8) from the first 16 bytes of a delivery key, in lower case.
-[[nodiscard]] std::string uuid_from(const Key& key);
+// A UUID of version 8 (RFC 9562 5.8) from the first 16 bytes of a delivery key.
+[[nodiscard]] std::array<std::uint8_t, 16> uuid_from(const Key& key);
 
 // Whether the text may stand in a header field: RFC 9113 8.2.1 refuses control characters and
 // spaces at the ends.

@@ -26,10 +26,12 @@ class LedgerLane {
  public:
   virtual ~LedgerLane() = default;
 
-  // Never blocks. Called by one thread, which is the one that calls take().
+  // Never blocks. Called by one thread, which is the one that calls take(). Leaves `batch` empty,
+  // with the memory of an earlier one where the lane has any.
   virtual void submit(std::vector<TicketedRequest>&& batch) = 0;
 
-  // Appends what has been answered since the last call. Never blocks.
+  // Appends what has been answered since the last call. Never blocks. An empty vector's memory
+  // may go to the lane.
   virtual void take(std::vector<LaneReply>& replies) = 0;
 
   // As of the last commit. Any thread.

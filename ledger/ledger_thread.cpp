@@ -18,6 +18,8 @@ constexpr std::size_t kTrickle = 2;
 constexpr int kLingerSlices = 6;
 // When there is no room, what is known is recorded in small transactions: they need few pages.
 constexpr std::size_t kSmallBatch = 16;
+// Batches are large enough for malloc to fetch each from the kernel and give it back.
+constexpr std::size_t kSparesKept = 4;
 
 }  // namespace
 
@@ -44,6 +46,11 @@ void LedgerThread::submit(std::vector<TicketedRequest>&& batch) {
     const std::scoped_lock lock(mutex_);
     queued_ += batch.size();
     queue_.push_back(std::move(batch));
+    batch.clear();
+    if (!spare_.empty()) {
+      batch = std::move(spare_.back());
+      spare_.pop_back();
+    }
     // A thread that lingers looks again by itself, unless there is more than it wants.
     notify = std::exchange(waiting_, false) || queued_ >= options_.batch_max;
   }
@@ -51,15 +58,12 @@ void LedgerThread::submit(std::vector<TicketedRequest>&& batch) {
 }
 
 void LedgerThread::take(std::vector<LaneReply>& replies) {
-  std::vector<LaneReply> taken;
-  {
-    const std::scoped_lock lock(mutex_);
-    taken.swap(replies_);
-  }
+  const std::scoped_lock lock(mutex_);
   if (replies.empty()) {
-    replies = std::move(taken);
+    replies.swap(replies_);
   } else {
-    std::ranges::move(taken, std::back_inserter(replies));
+    std::ranges::move(replies_, std::back_inserter(replies));
+    replies_.clear();
   }
 }
 
@@ -74,14 +78,20 @@ void LedgerThread::run() {
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
   for (;;) {
-    const std::vector<TicketedRequest> batch = next_batch();
-    if (batch.empty() || !commit(batch)) return;
+    std::vector<TicketedRequest> batch;
+    if (!next_batch(batch) || !commit(batch)) return;
     last_batch_ = batch.size();
+    keep_for_reuse(std::move(batch));
   }
 }
 
-std::vector<TicketedRequest> LedgerThread::next_batch() {
-  std::vector<std::vector<TicketedRequest>> taken;
+void LedgerThread::keep_for_reuse(std::vector<TicketedRequest>&& batch) {
+  batch.clear();  // not under the lock: it destroys what the requests own
+  const std::scoped_lock lock(mutex_);
+  if (spare_.size() < kSparesKept) spare_.push_back(std::move(batch));
+}
+
+bool LedgerThread::next_batch(std::vector<TicketedRequest>& batch) {
   {
     std::unique_lock lock(mutex_);
     while (queue_.empty() && !stopping_) {
@@ -93,19 +103,20 @@ std::vector<TicketedRequest> LedgerThread::next_batch() {
     std::size_t size = 0;
     auto end = queue_.begin();
     while (end != queue_.end() && size < options_.batch_max) size += (end++)->size();
-    taken.assign(std::move_iterator(queue_.begin()), std::move_iterator(end));
+    taken_.assign(std::move_iterator(queue_.begin()), std::move_iterator(end));
     queue_.erase(queue_.begin(), end);
     queued_ -= size;
   }
-  std::vector<TicketedRequest> batch;
-  for (std::vector<TicketedRequest>& part : taken) {
+  for (std::vector<TicketedRequest>& part : taken_) {
     if (batch.empty()) {
       batch = std::move(part);
     } else {
       std::ranges::move(part, std::back_inserter(batch));
+      keep_for_reuse(std::move(part));
     }
   }
-  return batch;
+  taken_.clear();
+  return !batch.empty();
 }
 
 void LedgerThread::linger(std::unique_lock<std::mutex>& lock) {
@@ -120,13 +131,13 @@ void LedgerThread::linger(std::unique_lock<std::mutex>& lock) {
 }
 
 bool LedgerThread::commit(const std::vector<TicketedRequest>& batch) {
-  std::vector<LaneReply> replies;
-  replies.reserve(batch.size());
+  answered_.clear();
+  answered_.reserve(batch.size());
   bool exhausted = false;
-  if (!commit_or_recover(batch, replies, exhausted)) return false;
-  if (exhausted && !commit_short_of_room(batch, replies)) return false;
-  SO_ASSERT(replies.size() == batch.size());
-  hand_back(std::move(replies));
+  if (!commit_or_recover(batch, answered_, exhausted)) return false;
+  if (exhausted && !commit_short_of_room(batch, answered_)) return false;
+  SO_ASSERT(answered_.size() == batch.size());
+  hand_back();
   return true;
 }
 
@@ -175,14 +186,14 @@ bool LedgerThread::commit_short_of_room(const std::vector<TicketedRequest>& batc
   return true;
 }
 
-void LedgerThread::hand_back(std::vector<LaneReply>&& replies) {
+void LedgerThread::hand_back() {
   {
     const std::scoped_lock lock(mutex_);
     stats_ = ledger_.stats();
     if (replies_.empty()) {
-      replies_ = std::move(replies);
+      replies_.swap(answered_);
     } else {
-      std::ranges::move(replies, std::back_inserter(replies_));
+      std::ranges::move(answered_, std::back_inserter(replies_));
     }
   }
   if (options_.wake) options_.wake();

@@ -41,15 +41,16 @@ class LedgerThread final : public LedgerLane {
 
  private:
   void run();
-  // Waits for work, lingers, and takes it. Empty: stop.
-  [[nodiscard]] std::vector<TicketedRequest> next_batch();
+  // Waits for work, lingers, and takes it into `batch`. False: stop.
+  [[nodiscard]] bool next_batch(std::vector<TicketedRequest>& batch);
   void linger(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] bool commit(const std::vector<TicketedRequest>& batch);
   [[nodiscard]] bool commit_or_recover(std::span<const TicketedRequest> batch,
                                        std::vector<LaneReply>& replies, bool& exhausted);
   [[nodiscard]] bool commit_short_of_room(const std::vector<TicketedRequest>& batch,
                                           std::vector<LaneReply>& replies);
-  void hand_back(std::vector<LaneReply>&& replies);
+  void hand_back();
+  void keep_for_reuse(std::vector<TicketedRequest>&& batch);
 
   Ledger& ledger_;
   const Clock& clock_;
@@ -62,9 +63,13 @@ class LedgerThread final : public LedgerLane {
   bool waiting_ = false;    // the thread has nothing to do
   bool stopping_ = false;
   std::vector<LaneReply> replies_{};
+  std::vector<std::vector<TicketedRequest>> spare_{};  // empty, with memory, for submit()
   LedgerStats stats_{};
 
-  std::size_t last_batch_ = 0;  // the thread's own
+  // The thread's own.
+  std::size_t last_batch_ = 0;
+  std::vector<std::vector<TicketedRequest>> taken_{};
+  std::vector<LaneReply> answered_{};
   std::thread thread_;
 };
 

@@ -1,6 +1,7 @@
 #include "ledger/outcome_event.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "plugin/core/text.hpp"
@@ -32,7 +33,8 @@ void append_outcome_data(std::string& out, const Row& row, std::string_view even
   out += R"("data":{"key":")";
   append_hex(out, row.key.view());
   out += R"(","nid":")";
-  out += uuid_text(row.nid.bytes);
+  std::array<char, kUuidSize> nid{};
+  out += write_uuid(nid, row.nid.bytes);
   out += '"';
   member(out, R"(,"class":)", row.message_class);
   member(out, R"(,"provider":)", row.provider);

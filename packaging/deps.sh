@@ -19,7 +19,7 @@ build_packages=(
   g++ cmake ninja-build pkgconf
   libnats-dev liblmdb-dev libcurl4-openssl-dev libnghttp2-dev libssl-dev
   libsimdjson-dev libtoml11-dev nlohmann-json3-dev libfmt-dev libspdlog-dev libcli11-dev
-  prometheus-cpp-dev libmicrohttpd-dev
+  prometheus-cpp-dev libmicrohttpd-dev libjemalloc-dev
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
 )
 test_packages=(

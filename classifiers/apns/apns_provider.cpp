@@ -17,7 +17,21 @@ namespace {
 constexpr std::size_t kPayloadMax = 4096;
 constexpr std::size_t kVoipPayloadMax = 5120;
 constexpr std::size_t kCollapseMax = 64;
-constexpr std::size_t kTokenMax = 4096;  // Apple promises no size; this one fits into a header
+constexpr std::size_t kTokenMax = 4096;   // Apple promises no size; this one fits into a header
+constexpr std::size_t kFields = 8;        // of a request, at most
+constexpr std::size_t kFieldBytes = 256;  // of names, and of values that are not counted
+
+// A hexadecimal digit in lower case, 0 for everything else.
+constexpr auto kLowerHex = [] {
+  std::array<char, 256> table{};
+  for (const char c : {'0', '1', '2', '3', '4', '5', '6', '7', '8', '9'})
+    table[static_cast<unsigned char>(c)] = c;
+  for (const char c : {'a', 'b', 'c', 'd', 'e', 'f'}) {
+    table[static_cast<unsigned char>(c)] = c;
+    table[static_cast<unsigned char>(c - 'a' + 'A')] = c;
+  }
+  return table;
+}();
 
 struct PushType {
   std::string_view name{};
@@ -37,6 +51,13 @@ constexpr std::array<PushType, 11> kPushTypes{{
     {"voip", ".voip"},
     {"widgets", ".push-type.widgets"},
 }};
+
+bool is_normal(std::string_view token) {
+  bool lower_hex = !token.empty() && token.size() <= kTokenMax && token.size() % 2 == 0;
+  for (const char c : token)
+    lower_hex = lower_hex && c != 0 && c == kLowerHex[static_cast<unsigned char>(c)];
+  return lower_hex;
+}
 
 std::string_view type_by_topic(std::string_view topic) {
   for (const PushType& type : kPushTypes)
@@ -109,11 +130,12 @@ Result<Destination> ApnsProvider::normal_form(const Target& target) const {
   if (token.empty()) return fail(Errc::invalid, "token is empty");
   if (token.size() > kTokenMax) return fail(Errc::invalid, "token is longer than 4096 digits");
   if (token.size() % 2 != 0) return fail(Errc::invalid, "token has an odd number of digits");
+  bool hexadecimal = true;
   for (char& c : token) {
-    if (c >= 'A' && c <= 'F') c = static_cast<char>(c + ('a' - 'A'));
-    if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
-      return fail(Errc::invalid, "token is not hexadecimal, as APNs has it");
+    c = kLowerHex[static_cast<unsigned char>(c)];
+    hexadecimal = hexadecimal && c != 0;
   }
+  if (!hexadecimal) return fail(Errc::invalid, "token is not hexadecimal, as APNs has it");
   return Destination(std::move(token));
 }
 
@@ -123,6 +145,8 @@ void ApnsProvider::add_headers(Headers& headers, const Attempt& attempt, bool ba
                                WallTime now) const {
   std::string_view push_type = push_type_;
   if (push_type.empty()) push_type = background ? "background" : "alert";
+  headers.reserve(kFields, kFieldBytes + tokens_.authorization().size() + topic_.size() +
+                               attempt.collapse.size());
   headers.add("authorization", tokens_.authorization());
   headers.add("apns-topic", topic_);
   headers.add("apns-push-type", push_type);
@@ -133,22 +157,25 @@ void ApnsProvider::add_headers(Headers& headers, const Attempt& attempt, bool ba
   append_number(expiration, last <= now ? 0 : last.time_since_epoch().count());
   headers.add("apns-expiration", expiration, true);
   if (!attempt.collapse.empty()) headers.add("apns-collapse-id", attempt.collapse, true);
-  headers.add("apns-id", uuid_from(attempt.key), true);
+  std::array<char, kUuidSize> id{};
+  headers.add("apns-id", write_uuid(id, uuid_from(attempt.key)), true);
 }
 
 Result<HttpRequest> ApnsProvider::prepare(const Attempt& attempt, WallTime now) {
   SO_ASSERT(!tokens_.authorization().empty());
-  SO_TRY(const Destination token, normal_form(attempt.target));
+  const std::string& token = attempt.target.destination.expose();
+  if (!is_normal(token)) return fail(Errc::invalid, "token is not in normal form");
   SO_CHECK(check_header_value(attempt.collapse, "collapse", kCollapseMax));
+  std::array<char, kUuidSize> nid{};
   SO_TRY(ApnsPayload payload,
-         apns_payload(attempt.notification, uuid_text(nid_from(attempt.nid).bytes),
+         apns_payload(attempt.notification, write_uuid(nid, nid_from(attempt.nid).bytes),
                       !push_type_.empty()));
   if (payload.body.size() > payload_max_)
     return fail(Errc::invalid, "the payload has " + std::to_string(payload.body.size()) +
                                    " bytes, APNs takes " + std::to_string(payload_max_));
   HttpRequest request;
-  request.path.reserve(10 + token.expose().size());
-  request.path.append("/3/device/").append(token.expose());
+  request.path.reserve(10 + token.size());
+  request.path.append("/3/device/").append(token);
   add_headers(request.headers, attempt, payload.background, now);
   request.body = std::move(payload.body);
   return request;

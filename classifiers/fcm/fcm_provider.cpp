@@ -1,6 +1,7 @@
 #include "classifiers/fcm/fcm_provider.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <string_view>
 #include <utility>
@@ -80,10 +81,10 @@ Result<HttpRequest> FcmProvider::prepare(const Attempt& attempt, WallTime now) {
   const std::string& token = attempt.target.destination.expose();
   SO_CHECK(check_token(token));
   SO_CHECK(check_header_value(attempt.collapse, "collapse", kCollapseMax));
-  const std::string nid = uuid_text(nid_from(attempt.nid).bytes);
+  std::array<char, kUuidSize> nid{};
   FcmPayloadFields fields;
   fields.token = token;
-  fields.nid = nid;
+  fields.nid = write_uuid(nid, nid_from(attempt.nid).bytes);
   fields.collapse = attempt.collapse;
   // Whole seconds, never past the deadline.
   using std::chrono::floor, std::chrono::seconds;
@@ -95,6 +96,7 @@ Result<HttpRequest> FcmProvider::prepare(const Attempt& attempt, WallTime now) {
   HttpRequest request;
   SO_TRY(request.body, fcm_payload(attempt.notification, fields));
   request.path = path_;
+  request.headers.reserve(2, 64 + oauth_.authorization().size());
   request.headers.add("authorization", oauth_.authorization());
   request.headers.add("content-type", "application/json");
   return request;

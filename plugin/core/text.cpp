@@ -171,15 +171,20 @@ std::optional<std::string> unbase64url(std::string_view text) {
   return out;
 }
 
-std::string uuid_text(std::span<const std::uint8_t, 16> bytes) {
-  std::string out;
-  out.reserve(36);
+std::string_view write_uuid(std::span<char, kUuidSize> out,
+                            std::span<const std::uint8_t, 16> bytes) {
+  char* to = out.data();
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) out.push_back('-');
-    out.push_back(kHexDigits[bytes[i] >> 4U]);
-    out.push_back(kHexDigits[bytes[i] & 15U]);
+    if (i == 4 || i == 6 || i == 8 || i == 10) *to++ = '-';
+    *to++ = kHexDigits[bytes[i] >> 4U];
+    *to++ = kHexDigits[bytes[i] & 15U];
   }
-  return out;
+  return {out.data(), out.size()};
+}
+
+std::string uuid_text(std::span<const std::uint8_t, 16> bytes) {
+  std::array<char, kUuidSize> buffer{};
+  return std::string(write_uuid(buffer, bytes));
 }
 
 void append_json_string(std::string& out, std::string_view text) {

@@ -25,7 +25,11 @@ void append_base64url(std::string& out, std::string_view bytes);  // without pad
 [[nodiscard]] std::optional<std::string> unbase64url(std::string_view text);
 
 // Canonical lower-case 8-4-4-4-12 form, RFC 9562.
+inline constexpr std::size_t kUuidSize = 36;
 [[nodiscard]] std::string uuid_text(std::span<const std::uint8_t, 16> bytes);
+// The same into a buffer of the caller; a view of it.
+std::string_view write_uuid(std::span<char, kUuidSize> out,
+                            std::span<const std::uint8_t, 16> bytes);
 
 // A JSON string with its quotes. Bytes that are not UTF-8 must have been refused before.
 void append_json_string(std::string& out, std::string_view text);

@@ -1,30 +1,43 @@
+// The SHA256_* functions, which OpenSSL 3 still has and only calls old: EVP allocates and frees a
+// state for every digest (3.0 to 3.5), and a delivery needs four.
+#define OPENSSL_API_COMPAT 0x10100000L
+
 #include "plugin/crypto/digest.hpp"
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/sha.h>
 
 #include "plugin/core/assert.hpp"
 
 namespace sendonce {
 
 struct Sha256::State {
-  std::unique_ptr<EVP_MD, void (*)(EVP_MD*)> algorithm{EVP_MD_fetch(nullptr, "SHA256", nullptr),
-                                                       EVP_MD_free};
-  std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context{EVP_MD_CTX_new(), EVP_MD_CTX_free};
+  SHA256_CTX context{};
 };
 
-Sha256::Sha256() : state_(std::make_unique<State>()) {
-  SO_ASSERT(state_->algorithm != nullptr && state_->context != nullptr);
-}
+Sha256::Sha256() : state_(std::make_unique<State>()) {}
 
 Sha256::~Sha256() = default;
 
 void Sha256::begin() {
-  SO_ASSERT(EVP_DigestInit_ex2(state_->context.get(), state_->algorithm.get(), nullptr) == 1);
+  size_ = 0;
+  SO_ASSERT(SHA256_Init(&state_->context) == 1);
 }
 
 void Sha256::update(std::string_view bytes) {
-  SO_ASSERT(EVP_DigestUpdate(state_->context.get(), bytes.data(), bytes.size()) == 1);
+  if (bytes.size() > gathered_.size() - size_) flush();
+  if (bytes.size() > gathered_.size()) {
+    SO_ASSERT(SHA256_Update(&state_->context, bytes.data(), bytes.size()) == 1);
+    return;
+  }
+  bytes.copy(gathered_.data() + size_, bytes.size());
+  size_ += bytes.size();
+}
+
+void Sha256::flush() {
+  SO_ASSERT(SHA256_Update(&state_->context, gathered_.data(), size_) == 1);
+  size_ = 0;
 }
 
 void Sha256::update_field(std::string_view bytes) {
@@ -36,8 +49,9 @@ void Sha256::update_field(std::string_view bytes) {
 }
 
 Sha256Digest Sha256::finish() {
+  flush();
   Sha256Digest digest{};
-  SO_ASSERT(EVP_DigestFinal_ex(state_->context.get(), digest.data(), nullptr) == 1);
+  SO_ASSERT(SHA256_Final(digest.data(), &state_->context) == 1);
   return digest;
 }
 

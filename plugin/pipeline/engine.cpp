@@ -69,10 +69,9 @@ void Engine::poll(Duration wait) {
 }
 
 void Engine::hand_over_requests() {
-  const std::size_t size = requests_.size();
-  if (size == 0) return;
-  deps_.ledger.submit(std::exchange(requests_, {}));
-  requests_.reserve(size);  // the next batch will be about as long, and requests are big to move
+  if (requests_.empty()) return;
+  deps_.ledger.submit(std::move(requests_));
+  requests_.clear();
 }
 
 Duration Engine::bounded_wait(Duration wait) const {

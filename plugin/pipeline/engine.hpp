@@ -138,8 +138,7 @@ class Engine {
   void take_messages();
   void hold(Message message);
   void hold_poison(Message message, std::string reason);
-  [[nodiscard]] Result<std::vector<ProviderIndex>> resolve(const Notification& note,
-                                                           const ClassPolicy& policy) const;
+  [[nodiscard]] Result<void> resolve(const Notification& note, const ClassPolicy& policy);
   void add_delivery(HeldMessage& held, std::uint16_t target, ProviderIndex provider);
   void forget_other_incarnations();
   void give_credit();
@@ -232,6 +231,7 @@ class Engine {
   std::vector<Completion> completions_{};
   std::vector<LaneReply> replies_{};
   std::vector<Message> arrived_{};
+  std::vector<ProviderIndex> resolved_{};
   std::vector<Confirmation> confirmations_{};
 };
 

@@ -28,8 +28,8 @@ void Engine::hold(Message message) {
   const ClassPolicy& policy = classes_[message.message_class.get()];
   auto note = decoder_.decode(message.body);
   if (!note) return hold_poison(std::move(message), std::move(note.error().text));
-  auto routes = resolve(*note, policy);
-  if (!routes) return hold_poison(std::move(message), std::move(routes.error().text));
+  auto resolved = resolve(*note, policy);
+  if (!resolved) return hold_poison(std::move(message), std::move(resolved.error().text));
   auto digest = keys_.nid_digest(policy.recipe, *note);
   if (!digest) return hold_poison(std::move(message), std::move(digest.error().text));
 
@@ -46,16 +46,14 @@ void Engine::hold(Message message) {
   held.collapse = !held.note.collapse.empty() ? held.note.collapse
                                               : expand_collapse(policy.config.collapse, held.note);
   if (held.collapse.empty()) held.collapse = collapse_from(held.nid_digest);
-  held.deliveries.reserve(routes->size());
-  for (std::size_t i = 0; i < routes->size(); ++i)
-    add_delivery(held, static_cast<std::uint16_t>(i), (*routes)[i]);
+  held.deliveries.reserve(resolved_.size());
+  for (std::size_t i = 0; i < resolved_.size(); ++i)
+    add_delivery(held, static_cast<std::uint16_t>(i), resolved_[i]);
 }
 
-// Which provider each target goes to, or why the message cannot be sent as it is.
-Result<std::vector<ProviderIndex>> Engine::resolve(const Notification& note,
-                                                   const ClassPolicy& policy) const {
-  std::vector<ProviderIndex> found;
-  found.reserve(note.targets.size());
+// Which provider each target goes to, in `resolved_`, or why the message cannot be sent as it is.
+Result<void> Engine::resolve(const Notification& note, const ClassPolicy& policy) {
+  resolved_.clear();
   for (std::size_t i = 0; i < note.targets.size(); ++i) {
     const Target& t = note.targets[i];
     const auto matches = [&](const std::pair<Channel, ProviderIndex>& route) {
@@ -67,22 +65,26 @@ Result<std::vector<ProviderIndex>> Engine::resolve(const Notification& note,
       return fail(Errc::invalid, "targets[" + std::to_string(i) + "]: no such provider on the " +
                                      std::string(name(note.channel)) + " route of class " +
                                      policy.config.name);
-    found.push_back(it->second);
+    resolved_.push_back(it->second);
   }
-  return found;
+  return {};
 }
 
 void Engine::add_delivery(HeldMessage& held, std::uint16_t target_index, ProviderIndex index) {
   const ClassPolicy& policy = classes_[held.message.message_class.get()];
   ProviderState& p = *providers_[index.get()];
-  const Target& t = held.note.targets[target_index];
+  Target& t = held.note.targets[target_index];
   Delivery& d = deliveries_.add();
   d.message = &held;
   d.target = target_index;
   d.provider = index;
   auto normal = p.slot.provider->normal_form(t);
-  if (!normal) d.refused = std::move(normal.error().text);
-  const Destination& destination = normal ? *normal : t.destination;
+  if (normal) {
+    t.destination = std::move(*normal);
+  } else {
+    d.refused = std::move(normal.error().text);
+  }
+  const Destination& destination = t.destination;
   const ProviderKind kind = p.slot.config.kind;
   d.key = keys_.delivery_key(held.nid_digest, kind, p.app_scope, destination);
   if (policy.previous) {

@@ -39,10 +39,19 @@ void DeliveryPool::remove(Ticket ticket) {
 
 HeldMessage& HeldMessages::add(Message message) {
   const std::uint64_t seq = message.seq.get();
-  auto held = std::make_unique<HeldMessage>();
-  held->message = std::move(message);
-  BySeq& of_class = by_class_[held->message.message_class.get()];
-  return *of_class.emplace(seq, std::move(held))->second;
+  BySeq& of_class = by_class_[message.message_class.get()];
+  if (spare_.empty()) {
+    HeldMessage& held = *of_class.emplace(seq, std::make_unique<HeldMessage>())->second;
+    held.message = std::move(message);
+    return held;
+  }
+  BySeq::node_type node = std::move(spare_.back());
+  spare_.pop_back();
+  node.key() = seq;
+  HeldMessage& held = *node.mapped();
+  held.message = std::move(message);
+  of_class.insert(std::move(node));
+  return held;
 }
 
 HeldMessage* HeldMessages::find(const Message& message) {
@@ -61,7 +70,13 @@ void HeldMessages::remove(HeldMessage& held) {
   const auto [first, last] = of_class.equal_range(held.message.seq.get());
   for (auto it = first; it != last; ++it) {
     if (it->second.get() != &held) continue;
-    of_class.erase(it);
+    BySeq::node_type node = of_class.extract(it);
+    if (spare_.size() == kSparesKept) return;
+    std::vector<Ticket> tickets = std::move(held.deliveries);
+    tickets.clear();
+    held = HeldMessage{};  // recipients live no longer than their message
+    held.deliveries = std::move(tickets);
+    spare_.push_back(std::move(node));
     return;
   }
   SO_ASSERT(false);

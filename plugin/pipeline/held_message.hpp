@@ -119,7 +119,10 @@ class HeldMessages {
 
  private:
   using BySeq = std::unordered_multimap<std::uint64_t, std::unique_ptr<HeldMessage>>;
+  static constexpr std::size_t kSparesKept = 1024;
+
   std::vector<BySeq> by_class_;
+  std::vector<BySeq::node_type> spare_{};  // with an empty message each
 };
 
 }  // namespace sendonce

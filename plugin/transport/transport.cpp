@@ -1,38 +1,72 @@
 #include "plugin/transport/transport.hpp"
 
+#include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "plugin/core/assert.hpp"
 
 namespace sendonce {
+namespace {
+
+struct Prefix {
+  std::uint16_t name_size = 0;
+  std::uint16_t value_size = 0;
+  std::uint16_t never_index = 0;  // no padding: its bytes are stored
+};
+static_assert(std::is_trivially_copyable_v<Prefix>);
+
+Prefix prefix_of(std::string_view packed) {
+  Prefix prefix;
+  std::memcpy(&prefix, packed.data(), sizeof prefix);
+  return prefix;
+}
+
+}  // namespace
+
+Headers::View Headers::Iterator::operator*() const noexcept {
+  const Prefix p = prefix_of(rest_);
+  return {rest_.substr(sizeof p, p.name_size), rest_.substr(sizeof p + p.name_size, p.value_size),
+          p.never_index != 0};
+}
+
+Headers::Iterator& Headers::Iterator::operator++() noexcept {
+  const Prefix p = prefix_of(rest_);
+  rest_.remove_prefix(sizeof p + p.name_size + p.value_size);
+  return *this;
+}
 
 void Headers::add(std::string_view header_name, std::string_view value, bool never_index) {
   constexpr std::size_t kMax = std::numeric_limits<std::uint16_t>::max();
   SO_ASSERT(header_name.size() <= kMax && value.size() <= kMax);
-  slots_.push_back({static_cast<std::uint32_t>(text_.size()),
-                    static_cast<std::uint16_t>(header_name.size()),
-                    static_cast<std::uint16_t>(value.size()), never_index});
-  text_.append(header_name).append(value);
+  const Prefix prefix{static_cast<std::uint16_t>(header_name.size()),
+                      static_cast<std::uint16_t>(value.size()),
+                      static_cast<std::uint16_t>(never_index ? 1 : 0)};
+  packed_.append(reinterpret_cast<const char*>(&prefix), sizeof prefix);
+  packed_.append(header_name).append(value);
+  ++count_;
+}
+
+void Headers::reserve(std::size_t fields, std::size_t bytes) {
+  packed_.reserve(fields * sizeof(Prefix) + bytes);
 }
 
 Headers::View Headers::operator[](std::size_t i) const noexcept {
-  const Slot& s = slots_[i];
-  const std::string_view text(text_);
-  return {text.substr(s.at, s.name_size), text.substr(s.at + s.name_size, s.value_size),
-          s.never_index};
+  SO_ASSERT(i < count_);
+  Iterator at = begin();
+  for (; i > 0; --i) ++at;
+  return *at;
 }
 
 std::optional<std::string_view> Headers::find(std::string_view header_name) const noexcept {
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    const View v = (*this)[i];
-    if (v.name == header_name) return v.value;
-  }
+  for (const View field : *this)
+    if (field.name == header_name) return field.value;
   return std::nullopt;
 }
 
 void Headers::clear() noexcept {
-  text_.clear();
-  slots_.clear();
+  packed_.clear();
+  count_ = 0;
 }
 
 std::string_view name(Cause cause) {

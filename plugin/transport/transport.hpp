@@ -19,7 +19,8 @@
 
 namespace sendonce {
 
-// Header fields in one buffer: names in lower case, values opaque.
+// Header fields, packed into one buffer: names in lower case, values opaque. Read front to back;
+// an index is found by walking.
 class Headers {
  public:
   struct View {
@@ -28,22 +29,31 @@ class Headers {
     bool never_index = false;  // secret or unique: RFC 7541 7.1.3
   };
 
+  class Iterator {
+   public:
+    explicit Iterator(std::string_view rest) noexcept : rest_(rest) {}
+    [[nodiscard]] View operator*() const noexcept;
+    Iterator& operator++() noexcept;
+    friend bool operator==(const Iterator& a, const Iterator& b) noexcept {
+      return a.rest_.size() == b.rest_.size();  // of the same Headers
+    }
+
+   private:
+    std::string_view rest_;
+  };
+
   void add(std::string_view header_name, std::string_view value, bool never_index = false);
-  [[nodiscard]] std::size_t size() const noexcept { return slots_.size(); }
+  void reserve(std::size_t fields, std::size_t bytes);  // names and values
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] Iterator begin() const noexcept { return Iterator(packed_); }
+  [[nodiscard]] Iterator end() const noexcept { return Iterator({}); }
   [[nodiscard]] View operator[](std::size_t i) const noexcept;
   [[nodiscard]] std::optional<std::string_view> find(std::string_view header_name) const noexcept;
-  [[nodiscard]] std::size_t bytes() const noexcept { return text_.size(); }
   void clear() noexcept;
 
  private:
-  struct Slot {
-    std::uint32_t at = 0;
-    std::uint16_t name_size = 0;
-    std::uint16_t value_size = 0;
-    bool never_index = false;
-  };
-  std::string text_{};
-  std::vector<Slot> slots_{};
+  std::string packed_{};  // a Prefix and the two texts for each field
+  std::size_t count_ = 0;
 };
 
 // Never printed: path, headers and body hold destinations and credentials.

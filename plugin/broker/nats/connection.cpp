@@ -31,6 +31,10 @@ using SubscriptionHandle = std::unique_ptr<natsSubscription, Destroyer<natsSubsc
 using MessageHandle = std::unique_ptr<natsMsg, Destroyer<natsMsg_Destroy>>;
 using StatisticsHandle = std::unique_ptr<natsStatistics, Destroyer<natsStatistics_Destroy>>;
 
+// natsMsg_Destroy hands the message to a thread of cnats, which it wakes: for each message a system
+// call and two switches of context, unless they come in lots.
+constexpr std::size_t kSpentMost = 64;
+
 // cnats may call back after natsConnection_Destroy (nats.c issue 735), so its closures are
 // numbers that are looked up here: a sink that has left is not called, and cannot leave while it
 // is being called.
@@ -38,7 +42,7 @@ class Sinks {
  public:
   std::uintptr_t add(ConnectionSink& sink) {
     const std::lock_guard lock(mutex_);
-    sinks_.emplace(++last_, &sink);
+    sinks_.emplace(++last_, Entry{.sink = &sink});
     return last_;
   }
   void remove(std::uintptr_t id) {
@@ -49,12 +53,17 @@ class Sinks {
   void with(void* closure, Call call) {
     const std::lock_guard lock(mutex_);
     const auto found = sinks_.find(reinterpret_cast<std::uintptr_t>(closure));
-    if (found != sinks_.end()) call(*found->second);
+    if (found != sinks_.end()) call(found->second);
   }
+
+  struct Entry {
+    ConnectionSink* sink = nullptr;
+    std::vector<MessageHandle> spent{};  // to be destroyed
+  };
 
  private:
   std::mutex mutex_;
-  std::map<std::uintptr_t, ConnectionSink*> sinks_;
+  std::map<std::uintptr_t, Entry> sinks_;
   std::uintptr_t last_ = 0;
 };
 
@@ -124,14 +133,18 @@ RawMessage copy_of(natsMsg* message) {
 }
 
 void on_message(natsConnection*, natsSubscription*, natsMsg* message, void* closure) {
-  const MessageHandle owned(message);
+  MessageHandle owned(message);
   RawMessage copy = copy_of(message);
-  sinks().with(closure, [&](ConnectionSink& sink) { sink.on_message(std::move(copy)); });
+  sinks().with(closure, [&](Sinks::Entry& entry) {
+    entry.sink->on_message(std::move(copy));
+    entry.spent.push_back(std::move(owned));
+    if (entry.spent.size() == kSpentMost) entry.spent.clear();
+  });
 }
 
 template <ConnectionEvent Event>
 void on_event(natsConnection*, void* closure) {
-  sinks().with(closure, [](ConnectionSink& sink) { sink.on_event(Event, {}); });
+  sinks().with(closure, [](const Sinks::Entry& entry) { entry.sink->on_event(Event, {}); });
 }
 
 // The subscription may be gone already (nats.c issue 659): it is not touched.
@@ -143,7 +156,8 @@ void on_error(natsConnection* connection, natsSubscription*, natsStatus status, 
   const ConnectionEvent event = status == NATS_NOT_PERMITTED   ? ConnectionEvent::denied
                                 : status == NATS_SLOW_CONSUMER ? ConnectionEvent::slow
                                                                : ConnectionEvent::failed;
-  sinks().with(closure, [&](ConnectionSink& sink) { sink.on_event(event, std::move(text)); });
+  sinks().with(closure,
+               [&](const Sinks::Entry& entry) { entry.sink->on_event(event, std::move(text)); });
 }
 
 bool wants_tls(const std::vector<std::string>& servers) {

@@ -37,8 +37,8 @@ struct ConnectionOptions {
   bool send_asap = false;  // write at once instead of within a millisecond
 };
 
-// Copied out of a natsMsg, which is destroyed at once: it has no reference count and points into
-// its subscription (nats.c issues 793, 794).
+// Copied out of a natsMsg, which is not kept: it has no reference count and points into its
+// subscription (nats.c issues 793, 794).
 struct RawMessage {
   std::string subject{};
   std::string reply{};

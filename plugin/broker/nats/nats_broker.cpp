@@ -102,7 +102,8 @@ NatsBroker::NatsBroker(NatsBrokerOptions options, const Clock& clock, Log& log,
     slot.consumer_subject = options_.api_prefix + ".CONSUMER.INFO." + consumer;
     slot.stream_subject = options_.api_prefix + ".STREAM.INFO." + config.stream;
     // Sequence 0 is no message: progress on it is nothing, but needs the permission.
-    slot.probe_subject = "$JS.ACK." + consumer + ".1.0.0.0.0";
+    slot.ack_prefix = "$JS.ACK." + consumer + ".";
+    slot.probe_subject = slot.ack_prefix + "1.0.0.0.0";
   }
 }
 
@@ -162,8 +163,7 @@ Result<void> NatsBroker::terminate(const std::string& reply) {
 }
 
 Result<void> NatsBroker::enqueue(const std::string& to, ReplyKind kind, Duration delay) {
-  const auto parsed = parse_ack_reply(to);
-  const std::size_t index = parsed ? lane_of(*parsed) : slots_.size();
+  const std::size_t index = lane_of(to);
   if (index == slots_.size()) return fail(Errc::invalid, "not the reply of a message of ours");
   const std::lock_guard lock(mutex_);
   if (replies_.size() + parked_ >= options_.queue_limit)
@@ -249,6 +249,14 @@ std::size_t NatsBroker::lane_of(const AckReply& reply) const {
   std::size_t index = 0;
   while (index < slots_.size() && !slots_[index].lane.is(reply)) ++index;
   return index;
+}
+
+std::size_t NatsBroker::lane_of(std::string_view reply) const {
+  std::size_t index = 0;
+  while (index < slots_.size() && !reply.starts_with(slots_[index].ack_prefix)) ++index;
+  if (index < slots_.size()) return index;
+  const auto parsed = parse_ack_reply(reply);
+  return parsed ? lane_of(*parsed) : slots_.size();
 }
 
 // On the delivery thread of cnats, for every message to our inbox. What comes from a stream has

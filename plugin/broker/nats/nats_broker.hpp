@@ -117,6 +117,7 @@ class NatsBroker final : public Broker, private ConnectionSink {
     std::string pull_subject{};
     std::string consumer_subject{};
     std::string stream_subject{};
+    std::string ack_prefix{};     // of the replies of its messages, in their short form
     std::string probe_subject{};  // an ack of no message
     std::vector<Message> held{};  // arrived while the consumer is being checked
     std::vector<Reply> parked{};  // to be sent once it has been
@@ -148,6 +149,7 @@ class NatsBroker final : public Broker, private ConnectionSink {
   void on_pull_status(const RawMessage& raw, std::string_view token);
   void settle(Slot& slot, Binding binding);
   [[nodiscard]] std::size_t lane_of(const AckReply& reply) const;
+  [[nodiscard]] std::size_t lane_of(std::string_view reply) const;
   [[nodiscard]] Result<void> enqueue(const std::string& to, ReplyKind kind, Duration delay);
   void kick();
   void wake_for_messages(std::unique_lock<std::mutex>& lock);

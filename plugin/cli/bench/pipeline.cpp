@@ -60,7 +60,7 @@ Publication event(std::uint64_t n) {
     append_hex(token, {reinterpret_cast<const char*>(&word), sizeof word});
   }
   const std::string id = std::to_string(n);
-  return {.subject = "notify.bench." + std::to_string(n % 64),
+  return {.subject = "notify.bench.push",
           .body = R"({"event_id":"ord-)" + id + R"(-shipped","recipient":"user_)" + id +
                   R"(","channel":"push","template":"order_shipped",)" +
                   R"("targets":[{"provider":"apns","token":")" + token +

@@ -32,8 +32,8 @@ bool breaks_the_line(std::string_view text) {
 }
 
 bool is_one_line_each(const Headers& headers) {
-  for (std::size_t i = 0; i < headers.size(); ++i) {
-    if (breaks_the_line(headers[i].name) || breaks_the_line(headers[i].value)) return false;
+  for (const Headers::View h : headers) {
+    if (breaks_the_line(h.name) || breaks_the_line(h.value)) return false;
   }
   return true;
 }
@@ -154,8 +154,7 @@ void CurlLane::Exchange::configure(Duration timeout, const Endpoint& endpoint,
 void CurlLane::Exchange::configure_request() {
   curl_easy_setopt(easy_, CURLOPT_URL, request_.url.c_str());
   headers_ = curl_slist_append(nullptr, "Expect:");
-  for (std::size_t i = 0; i < request_.headers.size(); ++i) {
-    const Headers::View h = request_.headers[i];
+  for (const Headers::View h : request_.headers) {
     std::string line(h.name);
     // An empty value: libcurl drops "name:" and sends "name;" as "name:".
     line += h.value.empty() ? ";" : ": ";

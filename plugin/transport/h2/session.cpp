@@ -14,6 +14,8 @@ constexpr std::size_t kFrameHeader = 9;         // RFC 9113 4.1
 constexpr std::size_t kChunk = 16 * 1024;       // one TLS record
 constexpr std::int32_t kLocalWindow = 1 << 22;  // answers of all streams together, per round trip
 constexpr std::size_t kGoAwayText = 120;
+constexpr std::size_t kFewFields = 4;  // of an answer; few have more
+constexpr std::size_t kFewBytes = 160;
 
 std::string_view view(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
@@ -90,7 +92,9 @@ struct H2Session::Callbacks {
     if (me.reading_ == nullptr) return 0;
     me.reading_->answer_begun = true;
     // An interim answer gives way to the next; trailers join the final one's fields.
-    if (!me.reading_->answer_final) me.reading_->answer.headers.clear();
+    Headers& fields = me.reading_->answer.headers;
+    if (!me.reading_->answer_final) fields.clear();
+    fields.reserve(kFewFields, kFewBytes);
     return 0;
   }
 
@@ -250,10 +254,8 @@ void H2Session::build_fields(Call& call) {
   fields.push_back(field(":scheme", "https"));
   fields.push_back(field(":authority", options_.authority));
   fields.push_back(field(":path", request.path));
-  for (std::size_t i = 0; i < request.headers.size(); ++i) {
-    const Headers::View h = request.headers[i];
+  for (const Headers::View h : request.headers)
     fields.push_back(field(h.name, h.value, h.never_index));
-  }
   if (request.body.empty()) return;
   char* const begin = call.length.data();
   const auto end = std::to_chars(begin, begin + call.length.size(), request.body.size());

@@ -34,7 +34,7 @@ class ApnsProviderTest : public ::testing::Test {
   }
 
   std::unique_ptr<ApnsTokenSource> tokens_ = ApnsTokenSource::make(apns_token_options()).value();
-  Sample sample_{"00FFaabb"};
+  Sample sample_{"00ffaabb"};
 };
 
 TEST_F(ApnsProviderTest, golden_request) {
@@ -177,8 +177,11 @@ TEST_F(ApnsProviderTest, tokens_are_hex_in_lower_case) {
       EXPECT_THAT(result.error().text, Not(HasSubstr(bad)));
     }
   }
-  sample_.target.destination = Destination("../../x");
-  EXPECT_THAT(error(*apns, sample_), HasSubstr("token"));
+  for (const std::string& not_normal :
+       {std::string("../../x"), std::string("00FF"), std::string(2, '\0'), std::string()}) {
+    sample_.target.destination = Destination(not_normal);
+    EXPECT_THAT(error(*apns, sample_), HasSubstr("token")) << not_normal;
+  }
 }
 
 TEST_F(ApnsProviderTest, scope_and_capabilities) {
