@@ -21,6 +21,11 @@
 #include "plugin/host/service_manager.hpp"
 #include "sendonce/abi/host.h"
 
+// jemalloc reads it when the process starts. One arena: what one thread allocates another frees
+// (docs/adr/0010-jemalloc-in-the-daemon.md).
+extern "C" [[gnu::visibility("default")]] const char* malloc_conf;
+const char* malloc_conf = "narenas:1";
+
 namespace sendonce {
 namespace {
 
