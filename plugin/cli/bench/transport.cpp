@@ -1,36 +1,24 @@
 // bench transport: our sender against h2load, the same provider, the same requests, in turns.
-#include <array>
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 
 #include <nlohmann/json.hpp>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <sysexits.h>
 
-#include "classifiers/apns/apns_token.hpp"
+#include "plugin/cli/bench/h2load.hpp"
 #include "plugin/cli/bench/measure.hpp"
 #include "plugin/cli/commands.hpp"
 #include "plugin/cli/demo/world.hpp"
 #include "plugin/cli/output.hpp"
-#include "plugin/core/random.hpp"
-#include "plugin/core/text.hpp"
 #include "plugin/transport/h2/h2_transport.hpp"
-#include "tests/support/eventually.hpp"
 
 namespace sendonce::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kTokens = 4096;
 constexpr ProviderIndex kProvider{0};
 
-struct Run {
-  double requests_per_second = 0;
-  double cpu_us = 0;  // of the client, per request
-  std::uint64_t failed = 0;
+struct Run : LoadRun {
   std::uint64_t connects = 0;
   double foreign_cpu = 0;  // share of one core that others used
 };
@@ -44,16 +32,12 @@ class TransportBench {
  private:
   Result<void> prepare();
   Result<Run> ours();
-  Result<Run> h2load();
-  [[nodiscard]] HttpRequest request(std::size_t i) const;
-  void report(const std::vector<Run>& own, const std::vector<Run>& reference) const;
+  void report(const std::vector<Run>& own, const std::vector<LoadRun>& reference) const;
 
   const Common& common_;
   const BenchOptions& options_;
   std::unique_ptr<World> world_{};
-  std::vector<std::string> paths_{};
-  std::string authorization_{};
-  std::string body_{};
+  std::unique_ptr<H2load> load_{};
   std::unique_ptr<Clock> clock_ = make_system_clock();
   std::unique_ptr<Log> log_ = make_null_log();
 };
@@ -64,42 +48,9 @@ Result<void> TransportBench::prepare() {
                               .record = false,
                               .lenient = true,
                               .latency_ms = options_.latency_ms}));
-  SO_TRY(auto tokens,
-         ApnsTokenSource::make({.team = "TEAM123456",
-                                .key_id = "KEY1234567",
-                                .key = Credential(test::read_file(world_->path("apns.p8")))}));
-  tokens->keep_fresh(clock_->wall());
-  authorization_ = tokens->authorization();
-  Random random(7);
-  std::ofstream uris(world_->path("uris"));
-  for (std::size_t i = 0; i < kTokens; ++i) {
-    std::string token;
-    for (int w = 0; w < 4; ++w) {
-      const std::uint64_t word = random.next();
-      append_hex(token, {reinterpret_cast<const char*>(&word), sizeof word});
-    }
-    paths_.push_back("/3/device/" + token);
-    uris << world_->config().providers.front().endpoint << paths_.back() << '\n';
-  }
-  body_ = R"({"aps":{"alert":{"title":"Your parcel","body":")" + std::string(200, 'x') +
-          R"("}},"order":"8812","nid":"01234567-89ab-8cde-8f01-23456789abcd"})";
-  std::ofstream(world_->path("body.json")) << body_;
+  SO_TRY(H2load load, H2load::make(*world_, *clock_));
+  load_ = std::make_unique<H2load>(std::move(load));
   return {};
-}
-
-HttpRequest TransportBench::request(std::size_t i) const {
-  HttpRequest r;
-  r.path = paths_[i % paths_.size()];
-  r.headers.add("authorization", authorization_);
-  r.headers.add("apns-topic", "com.example.demo");
-  r.headers.add("apns-push-type", "alert");
-  r.headers.add("apns-priority", "10");
-  r.headers.add("apns-expiration", "0");
-  r.headers.add("apns-collapse-id", "order-8812");
-  r.headers.add("apns-id", "01234567-89ab-8cde-8f01-23456789abcd", true);
-  r.headers.add("content-type", "application/json");
-  r.body = body_;
-  return r;
 }
 
 Result<Run> TransportBench::ours() {
@@ -123,7 +74,8 @@ Result<Run> TransportBench::ours() {
   while (answered < options_.requests) {
     for (std::size_t room = transport->state(kProvider).room; room > 0 && sent < options_.requests;
          --room) {
-      if (!transport->submit(Ticket(sent), kProvider, request(sent), std::chrono::seconds(30)))
+      if (!transport->submit(Ticket(sent), kProvider, load_->request(sent),
+                             std::chrono::seconds(30)))
         break;
       ++sent;
     }
@@ -148,45 +100,8 @@ Result<Run> TransportBench::ours() {
   return run;
 }
 
-Result<Run> TransportBench::h2load() {
-  const std::string out = world_->path("h2load.out");
-  rusage before{};
-  ::getrusage(RUSAGE_CHILDREN, &before);
-  const MonoTime start = clock_->mono();
-  SO_TRY(test::Process process,
-         test::Process::start({.program = "h2load",
-                               .args = {"-n", std::to_string(options_.requests),
-                                        "-c", std::to_string(options_.connections),
-                                        "-m", std::to_string(options_.streams),
-                                        "-d", world_->path("body.json"),
-                                        "-i", world_->path("uris"),
-                                        "-H", "authorization: " + authorization_,
-                                        "-H", "apns-topic: com.example.demo",
-                                        "-H", "apns-push-type: alert",
-                                        "-H", "apns-priority: 10",
-                                        "-H", "apns-expiration: 0",
-                                        "-H", "apns-collapse-id: order-8812",
-                                        "-H", "apns-id: 01234567-89ab-8cde-8f01-23456789abcd",
-                                        "-H", "content-type: application/json"},
-                               .output = out}));
-  if (!process.wait(std::chrono::minutes(5))) return fail(Errc::unavailable, "h2load does not end");
-  const auto seconds = std::chrono::duration<double>(clock_->mono() - start).count();
-  rusage after{};
-  ::getrusage(RUSAGE_CHILDREN, &after);
-  const auto us = [](const rusage& u) {
-    return static_cast<double>(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 +
-           static_cast<double>(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-  };
-  Run run{.requests_per_second = static_cast<double>(options_.requests) / seconds,
-          .cpu_us = (us(after) - us(before)) / static_cast<double>(options_.requests)};
-  const std::string text = test::read_file(out);
-  const std::size_t at = text.find("status codes: ");
-  if (at == std::string::npos) return fail(Errc::unavailable, "h2load said: " + text);
-  run.failed = options_.requests - std::stoull(text.substr(at + 14));
-  return run;
-}
-
-void TransportBench::report(const std::vector<Run>& own, const std::vector<Run>& reference) const {
+void TransportBench::report(const std::vector<Run>& own,
+                            const std::vector<LoadRun>& reference) const {
   std::vector<double> own_cpu;
   std::vector<double> own_rate;
   std::vector<double> reference_cpu;
@@ -195,7 +110,7 @@ void TransportBench::report(const std::vector<Run>& own, const std::vector<Run>&
     own_cpu.push_back(r.cpu_us);
     own_rate.push_back(r.requests_per_second);
   }
-  for (const Run& r : reference) {
+  for (const LoadRun& r : reference) {
     reference_cpu.push_back(r.cpu_us);
     reference_rate.push_back(r.requests_per_second);
   }
@@ -233,15 +148,14 @@ void TransportBench::report(const std::vector<Run>& own, const std::vector<Run>&
 int TransportBench::run() {
   if (const auto ready = prepare(); !ready) return failed(ready.error());
   std::vector<Run> own;
-  std::vector<Run> reference;
+  std::vector<LoadRun> reference;
   for (std::uint32_t round = 0; round < options_.rounds; ++round) {
     std::fprintf(stderr, "round %u of %u\n", round + 1, options_.rounds);
     const auto mine = ours();
     if (!mine) return failed(mine.error());
     own.push_back(*mine);
-    const auto theirs = h2load();
-    if (!theirs)
-      return failed({theirs.error().code, theirs.error().text + " (package nghttp2-client)"});
+    const auto theirs = load_->run(options_.requests, options_.connections, options_.streams);
+    if (!theirs) return failed(theirs.error());
     reference.push_back(*theirs);
   }
   report(own, reference);
