@@ -35,11 +35,12 @@ void Tally::add_row(const Row& row) {
   if (it != by_ref_.end()) it->second.state = row.state;
 }
 
-void Tally::add_record(std::string_view token, bool accepted) {
+void Tally::add_record(std::string_view token, bool accepted, bool refused) {
   auto it = by_token_.find(token);
   if (it == by_token_.end()) it = by_token_.emplace(std::string(token), Seen{}).first;
   ++it->second.received;
   if (accepted) ++it->second.accepted;
+  if (refused) ++it->second.refused;
 }
 
 std::vector<ClassTally> Tally::finish() {
@@ -55,7 +56,9 @@ std::vector<ClassTally> Tally::finish() {
       continue;
     }
     ++c.states[std::string(sendonce::name(*d.state))];
-    if (*d.state == State::accepted && seen.accepted == 0) ++c.missing;
+    const bool never_settled =
+        *d.state == State::unknown && c.policy == "resend" && seen.refused == 0;
+    if (seen.accepted == 0 && (*d.state == State::accepted || never_settled)) ++c.missing;
     if (*d.state == State::unknown && seen.accepted > 0) ++c.unknown_delivered;
   }
   return classes_;
@@ -67,7 +70,10 @@ void read_record(const std::string& file, Tally& tally) {
   while (std::getline(in, line)) {
     const auto j = nlohmann::json::parse(line, nullptr, false);
     if (!j.is_object() || !j.contains("destination")) continue;
-    tally.add_record(j["destination"].get<std::string>(), j.value("accepted", false));
+    const int status = j.value("status", 0);
+    const bool accepted = j.value("accepted", false);
+    tally.add_record(j["destination"].get<std::string>(), accepted,
+                     !accepted && status >= 400 && status < 500);
   }
 }
 
@@ -109,13 +115,8 @@ std::vector<std::string> broken_promises(const std::vector<ClassTally>& classes)
       broken.push_back(c.name + ": under give-up " + std::to_string(c.extra_copies) +
                        " deliveries were taken twice");
     if (c.missing > 0)
-      broken.push_back(c.name + ": " + std::to_string(c.missing) +
-                       " are accepted in the ledger and were never taken");
-    const std::uint64_t refused = c.count(State::failed);
-    if (c.policy == "resend" && c.delivered + refused < c.deliveries)
-      broken.push_back(c.name + ": under resend " +
-                       std::to_string(c.deliveries - refused - c.delivered) +
-                       " deliveries never arrived");
+      broken.push_back(c.name + ": under " + c.policy + " " + std::to_string(c.missing) +
+                       " deliveries never arrived, and neither the ledger nor a refusal says why");
     if (c.unaccounted > 0)
       broken.push_back(c.name + ": " + std::to_string(c.unaccounted) +
                        " deliveries have not ended");

@@ -17,6 +17,7 @@ namespace sendonce::cli {
 struct Seen {
   std::uint64_t received = 0;
   std::uint64_t accepted = 0;
+  std::uint64_t refused = 0;  // for good: 4xx
 };
 
 struct ClassTally {
@@ -28,8 +29,10 @@ struct ClassTally {
   std::uint64_t received = 0;                     // requests at the provider
   std::uint64_t delivered = 0;                    // deliveries that the provider took at least once
   std::uint64_t extra_copies = 0;                 // taken more often than once
-  std::uint64_t missing = 0;      // accepted by the ledger's account, and not by the provider's
-  std::uint64_t unaccounted = 0;  // deliveries without a row that has ended
+  // The provider never took it, and the ledger says accepted; or, under resend, says unknown and
+  // the provider did not refuse it either: a refusal after a doubt ends a delivery as unknown.
+  std::uint64_t missing = 0;
+  std::uint64_t unaccounted = 0;        // deliveries without a row that has ended
   std::uint64_t unknown_delivered = 0;  // of the unknown ones: the provider had taken it
 
   [[nodiscard]] std::uint64_t count(State state) const;
@@ -47,8 +50,8 @@ class Tally {
  public:
   ClassTally& of(std::string_view message_class);
   void add_published(std::string_view message_class, Published delivery);
-  void add_row(const Row& row);                            // of the ledger
-  void add_record(std::string_view token, bool accepted);  // of the provider
+  void add_row(const Row& row);                                          // of the ledger
+  void add_record(std::string_view token, bool accepted, bool refused);  // of the provider
   // Compares; call once, last.
   [[nodiscard]] std::vector<ClassTally> finish();
 
