@@ -43,6 +43,7 @@ Decision decide_doubt(const Verdict& verdict, const AttemptContext& context,
   Decision unknown{.state = State::unknown};
   switch (context.policy) {
     case AmbiguityPolicy::give_up:
+    case AmbiguityPolicy::lookup:  // no provider can be asked yet, and asking blindly is resending
       return unknown;
     case AmbiguityPolicy::resend:
       if (verdict.receipt_missing) {
@@ -51,7 +52,6 @@ Decision decide_doubt(const Verdict& verdict, const AttemptContext& context,
       }
       break;
     case AmbiguityPolicy::resend_with_key:
-    case AmbiguityPolicy::lookup:
       break;
   }
   const Duration delay =
@@ -79,7 +79,7 @@ AmbiguityPolicy ClassPolicy::ambiguous(Channel channel) const {
 
 ClaimVerdict judge_claim(const Claimed& claimed, AmbiguityPolicy policy, const RetryConfig& retry) {
   if (claimed.carried == Effect::not_sent) return {};
-  if (policy == AmbiguityPolicy::give_up)
+  if (policy == AmbiguityPolicy::give_up || policy == AmbiguityPolicy::lookup)
     return {.proceed = false, .reason = "an earlier attempt may have sent it"};
   if (policy == AmbiguityPolicy::resend && claimed.receipt_missing)
     return {.proceed = false, .reason = "an earlier answer came without its receipt"};

@@ -147,6 +147,14 @@ TEST_F(Policy, CarriedDoubtIsJudgedBeforeACall) {
   EXPECT_FALSE(judge_claim(worn_out, AmbiguityPolicy::resend, kRetry).proceed);
 }
 
+// Until a provider can be asked, a class that wants to look first must not send blindly instead.
+TEST_F(Policy, LookupWithoutAnybodyToAskNeverResends) {
+  const Verdict doubt = verdict(VerdictClass::ambiguous, Effect::maybe_sent, Fault::provider);
+  EXPECT_EQ(of(doubt, context(AmbiguityPolicy::lookup)).state, State::unknown);
+  const Claimed carried{.carried = Effect::maybe_sent, .attempts = 1};
+  EXPECT_FALSE(judge_claim(carried, AmbiguityPolicy::lookup, kRetry).proceed);
+}
+
 TEST_F(Policy, CollapseTemplates) {
   Notification n;
   n.event_id = "e";
