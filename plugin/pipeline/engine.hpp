@@ -153,7 +153,9 @@ class Engine {
   void on_claimed(Delivery& delivery, const Claimed& claimed);
   void on_done(Delivery& delivery, const Done& done);
   void call(Delivery& delivery);
+  void give_up(Delivery& delivery, std::string reason);
   void give_back(Delivery& delivery, Duration delay, std::string reason);
+  void lose_probe(Delivery& delivery);
   void wait_again(Delivery& delivery, WallTime until);
 
   // engine_outcomes.cpp

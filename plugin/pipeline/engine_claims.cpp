@@ -81,11 +81,13 @@ void Engine::dispatch_one(ProviderState& p, std::size_t room, std::size_t stream
     ClassState& of_class = state(*d);
     const bool in_rate = of_class.limiter.allows(now_.mono);
     if (!in_rate) dispatch_again_ = std::min(dispatch_again_, of_class.limiter.next(now_.mono));
-    if (!in_rate || !p.holds.may_start(d->part, now_.mono)) {
+    const auto probe = in_rate ? p.holds.may_start(d->part, now_.mono) : std::nullopt;
+    if (!probe) {
       not_now.emplace_back(d->message->message.message_class, *ticket);
       if (d->part.empty() && p.holds.held(now_.mono)) break;
       continue;
     }
+    d->probe = *probe;
     if (!start(p, *d)) continue;
     of_class.limiter.take();
     p.limiter.take();
@@ -111,7 +113,7 @@ bool Engine::start(ProviderState& p, Delivery& d) {
     d.reserved = true;
     ++p.reserved;
   } else {
-    p.holds.probe_lost(d.part, now_.mono);
+    lose_probe(d);
   }
   claim(d);
   return calls;
@@ -153,7 +155,7 @@ void Engine::on_claim(Delivery& d, ClaimReply reply) {
   if (std::exchange(d.reserved, false)) --p.reserved;
   if (!std::holds_alternative<Claimed>(reply)) {
     d.request.reset();
-    p.holds.probe_lost(d.part, now_.mono);
+    lose_probe(d);
   }
   const auto act = Overload{
       [&](const Claimed& c) { on_claimed(d, c); },
@@ -189,23 +191,14 @@ void Engine::on_claimed(Delivery& d, const Claimed& claimed) {
   d.attempts = claimed.attempts;
   const AmbiguityPolicy ambiguous = policy(d).ambiguous(d.message->note.channel);
   const ClaimVerdict judged = judge_claim(claimed, ambiguous, policy(d).config.retry);
-  if (!judged.proceed) {
-    d.verdict = {.reason = judged.reason};
-    d.decision = {.state = State::unknown, .counted = false, .reason = judged.reason};
-    d.attempted = false;
-    return settle(d);
-  }
+  if (!judged.proceed) return give_up(d, judged.reason);
   if (draining_) return give_back(d, Duration::zero(), "draining");
   if (!d.request) return give_back(d, Duration::zero(), "claimed without a request");
   if (ambiguous == AmbiguityPolicy::resend_with_key) {
     d.request_hash = request_hash(*d.request);
     if (claimed.carried != Effect::not_sent && claimed.request != RequestHash{} &&
-        claimed.request != d.request_hash) {
-      d.verdict = {.reason = "request_changed"};
-      d.decision = {.state = State::unknown, .counted = false, .reason = "request_changed"};
-      d.attempted = false;
-      return settle(d);
-    }
+        claimed.request != d.request_hash)
+      return give_up(d, "request_changed");
   }
   call(d);
 }
@@ -223,13 +216,28 @@ void Engine::call(Delivery& d) {
   if (in_doubt) ++state(d).counters.repeats_in_doubt;
 }
 
+// A claim in doubt that no call may follow.
+void Engine::give_up(Delivery& d, std::string reason) {
+  lose_probe(d);
+  d.verdict = {.reason = reason};
+  d.decision = {.state = State::unknown, .counted = false, .reason = std::move(reason)};
+  d.attempted = false;
+  settle(d);
+}
+
 // A claim that is not followed by a call: nothing was sent, nothing is counted.
 void Engine::give_back(Delivery& d, Duration delay, std::string reason) {
+  lose_probe(d);
   d.request.reset();
   d.verdict = not_started(std::move(reason));
   d.decision = {.state = State::waiting, .delay = delay, .counted = false};
   d.attempted = false;
   settle(d);
+}
+
+// It tried no hold after all: another may.
+void Engine::lose_probe(Delivery& d) {
+  provider(d).holds.probe_lost(std::exchange(d.probe, {}), now_.mono);
 }
 
 void Engine::wait_again(Delivery& d, WallTime until) {

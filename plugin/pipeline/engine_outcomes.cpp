@@ -75,7 +75,8 @@ void Engine::conclude(Delivery& d, Verdict verdict, bool answered) {
 // What the verdict means for the provider: holds, credentials, connections.
 void Engine::heed(ProviderState& p, Delivery& d, const Verdict& verdict) {
   if (verdict.scope == FaultScope::part) d.part = verdict.part;
-  if (p.holds.report(verdict, d.part, d.message->recipient, now_.mono))
+  const ProbeId probe = std::exchange(d.probe, {});
+  if (p.holds.report(verdict, d.part, d.message->recipient, now_.mono, probe))
     deps_.log.error("provider.held", {{"provider", p.slot.config.name},
                                       {"part", d.part},
                                       {"fault", name(verdict.fault)},

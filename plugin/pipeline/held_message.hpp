@@ -12,6 +12,7 @@
 #include "ledger/ledger.hpp"
 #include "plugin/broker/broker.hpp"
 #include "plugin/message/notification.hpp"
+#include "plugin/pipeline/holds.hpp"
 #include "plugin/pipeline/policy.hpp"
 #include "plugin/transport/transport.hpp"
 
@@ -53,6 +54,7 @@ struct Delivery {
   RequestHash request_hash{};
   std::string refused{};  // the payload or destination is at fault
   std::string part{};     // of the provider, once a verdict has named it
+  ProbeId probe{};        // of the provider's holds, until it is reported or lost
   std::string reason{};   // of the dead letter
   MonoTime due{};
   std::optional<HttpRequest> request{};

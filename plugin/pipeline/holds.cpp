@@ -11,7 +11,7 @@ constexpr Duration kThrottleDefault = std::chrono::seconds(1);
 
 }  // namespace
 
-bool Holds::may_start(std::string_view part, MonoTime now) {
+std::optional<ProbeId> Holds::may_start(std::string_view part, MonoTime now) {
   bool start = true;
   for (const std::string_view name : {std::string_view{}, part}) {
     const auto it = holds_.find(name);
@@ -23,15 +23,19 @@ bool Holds::may_start(std::string_view part, MonoTime now) {
       } else {
         start = false;
       }
-    } else if (hold.probing || now < hold.probe_at) {
+    } else if (hold.probe != ProbeId{} || now < hold.probe_at) {
       start = false;
     }
     if (part.empty()) break;
   }
-  if (!start) return false;
-  for (auto& [name, hold] : holds_)
-    if (name.empty() || name == part) hold.probing = true;
-  return true;
+  if (!start) return std::nullopt;
+  ProbeId probe{};
+  for (auto& [name, hold] : holds_) {
+    if (!name.empty() && name != part) continue;
+    if (probe == ProbeId{}) probe = ProbeId(++last_probe_);
+    hold.probe = probe;
+  }
+  return probe;
 }
 
 bool Holds::held(MonoTime now) const {
@@ -39,11 +43,12 @@ bool Holds::held(MonoTime now) const {
   return it != holds_.end() && !(it->second.ends_by_itself && now >= it->second.probe_at);
 }
 
-void Holds::open(std::string part, Fault fault, std::string reason, MonoTime now) {
+void Holds::open_by(ProbeId probe, std::string part, Fault fault, std::string reason,
+                    MonoTime now) {
   auto [it, fresh] = holds_.try_emplace(std::move(part));
   Hold& hold = it->second;
   if (fresh) hold.since = now;
-  const bool failed_probe = hold.probing;
+  const bool failed_probe = probe != ProbeId{} && hold.probe == probe;
   hold.fault = fault;
   hold.reason = std::move(reason);
   hold.ends_by_itself = false;
@@ -54,7 +59,7 @@ void Holds::open(std::string part, Fault fault, std::string reason, MonoTime now
   } else {
     return;  // a delivery that was under way when the hold opened says nothing new
   }
-  hold.probing = false;
+  hold.probe = {};
   hold.probe_at = now + hold.interval;
 }
 
@@ -83,29 +88,29 @@ bool Holds::config_fault_spreads(LookupHash recipient, MonoTime now) {
 }
 
 bool Holds::report(const Verdict& verdict, std::string_view part, LookupHash recipient,
-                   MonoTime now) {
+                   MonoTime now, ProbeId probe) {
   const std::size_t before = holds_.size();
-  if (!open_for(verdict, recipient, now)) {
+  if (!open_for(verdict, recipient, now, probe)) {
     failures_in_a_row_ = 0;
     close({});
     close(part);
     if (verdict.fault == Fault::none) config_faults_.clear();
   }
-  probe_lost(part, now);  // what was not closed was not proven well either
+  probe_lost(probe, now);  // what was not closed was not proven well either
   return holds_.size() > before;
 }
 
 // False: the verdict speaks for the provider's health.
-bool Holds::open_for(const Verdict& verdict, LookupHash recipient, MonoTime now) {
+bool Holds::open_for(const Verdict& verdict, LookupHash recipient, MonoTime now, ProbeId probe) {
   const bool wide = verdict.scope == FaultScope::part || verdict.scope == FaultScope::provider;
   const std::string part = verdict.scope == FaultScope::part ? verdict.part : std::string{};
   switch (verdict.fault) {
     case Fault::auth:
-      open(part, Fault::auth, verdict.reason, now);
+      open_by(probe, part, Fault::auth, verdict.reason, now);
       return true;
     case Fault::config:
       if (wide || config_fault_spreads(recipient, now))
-        open(part, Fault::config, verdict.reason, now);
+        open_by(probe, part, Fault::config, verdict.reason, now);
       return true;
     case Fault::throttle:
       if (wide)
@@ -114,7 +119,7 @@ bool Holds::open_for(const Verdict& verdict, LookupHash recipient, MonoTime now)
       return true;
     case Fault::provider:
       if (++failures_in_a_row_ >= options_.breaker_open_after)
-        open({}, Fault::provider, verdict.reason, now);
+        open_by(probe, {}, Fault::provider, verdict.reason, now);
       return true;
     case Fault::none:
     case Fault::device:
@@ -125,10 +130,11 @@ bool Holds::open_for(const Verdict& verdict, LookupHash recipient, MonoTime now)
   return true;
 }
 
-void Holds::probe_lost(std::string_view part, MonoTime now) {
+void Holds::probe_lost(ProbeId probe, MonoTime now) {
+  if (probe == ProbeId{}) return;
   for (auto& [name, hold] : holds_) {
-    if (!hold.probing || !(name.empty() || name == part)) continue;
-    hold.probing = false;
+    if (hold.probe != probe) continue;
+    hold.probe = {};
     hold.probe_at = now + hold.interval;
   }
 }
@@ -137,7 +143,7 @@ void Holds::renewed(MonoTime now) {
   for (auto& [name, hold] : holds_) {
     if (hold.ends_by_itself) continue;
     hold.probe_at = now;
-    hold.probing = false;
+    hold.probe = {};
     hold.interval = options_.probe_first;
   }
 }
@@ -145,7 +151,7 @@ void Holds::renewed(MonoTime now) {
 std::optional<MonoTime> Holds::next_change() const {
   std::optional<MonoTime> next;
   for (const auto& [name, hold] : holds_)
-    if (!hold.probing && (!next || hold.probe_at < *next)) next = hold.probe_at;
+    if (hold.probe == ProbeId{} && (!next || hold.probe_at < *next)) next = hold.probe_at;
   return next;
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "plugin/core/clock.hpp"
@@ -26,13 +27,16 @@ struct HoldOptions {
   Duration probe_max = std::chrono::seconds(60);
 };
 
+// The right to be the one delivery that tries a hold; 0: no hold is tried by it.
+using ProbeId = Strong<struct ProbeIdTag, std::uint32_t>;
+
 struct Hold {
   Fault fault = Fault::auth;
   std::string reason{};
   MonoTime since{};
   MonoTime probe_at{};
   Duration interval{};
-  bool probing = false;         // one delivery is out
+  ProbeId probe{};              // of the delivery that is out; none when 0
   bool ends_by_itself = false;  // at probe_at
 };
 
@@ -40,27 +44,31 @@ class Holds {
  public:
   explicit Holds(HoldOptions options = {}) : options_(options) {}
 
-  // May a delivery start now? With a hold due for its probe the answer is yes once; the caller then
-  // must report how it ended.
-  [[nodiscard]] bool may_start(std::string_view part, MonoTime now);
+  // May a delivery start now? Empty: no. With a hold due for its probe the answer is yes once, with
+  // an id that must come back, through report() or probe_lost().
+  [[nodiscard]] std::optional<ProbeId> may_start(std::string_view part, MonoTime now);
   [[nodiscard]] bool held(MonoTime now) const;  // as a whole, not counting parts
 
-  // The verdict of one attempt of a delivery that is known to belong to `part` ("" when it is not).
-  // True: a hold was opened by it.
-  bool report(const Verdict& verdict, std::string_view part, LookupHash recipient, MonoTime now);
-  // The probe of a delivery of `part` came to nothing (it ended before its call).
-  void probe_lost(std::string_view part, MonoTime now);
+  // The verdict of one attempt of a delivery that is known to belong to `part` ("" when it is not),
+  // and that started as `probe`. True: a hold was opened by it.
+  bool report(const Verdict& verdict, std::string_view part, LookupHash recipient, MonoTime now,
+              ProbeId probe = {});
+  // The probe came to nothing (it ended before its call).
+  void probe_lost(ProbeId probe, MonoTime now);
   // A new credential or configuration: probe at once.
   void renewed(MonoTime now);
   // Opens a hold for a fault seen outside a delivery (credential exchange).
-  void open(std::string part, Fault fault, std::string reason, MonoTime now);
+  void open(std::string part, Fault fault, std::string reason, MonoTime now) {
+    open_by({}, std::move(part), fault, std::move(reason), now);
+  }
   void release_all() { holds_.clear(); }
 
   [[nodiscard]] const std::map<std::string, Hold, std::less<>>& all() const { return holds_; }
   [[nodiscard]] std::optional<MonoTime> next_change() const;
 
  private:
-  bool open_for(const Verdict& verdict, LookupHash recipient, MonoTime now);
+  bool open_for(const Verdict& verdict, LookupHash recipient, MonoTime now, ProbeId probe);
+  void open_by(ProbeId probe, std::string part, Fault fault, std::string reason, MonoTime now);
   void close(std::string_view part);
   void open_until(std::string part, std::string reason, MonoTime until, MonoTime now);
   bool config_fault_spreads(LookupHash recipient, MonoTime now);
@@ -68,6 +76,7 @@ class Holds {
   HoldOptions options_;
   std::map<std::string, Hold, std::less<>> holds_{};  // "" = the whole provider
   std::uint32_t failures_in_a_row_ = 0;
+  std::uint32_t last_probe_ = 0;
   struct Sighting {
     LookupHash recipient{};
     MonoTime at{};

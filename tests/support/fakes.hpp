@@ -94,9 +94,10 @@ struct FakeTransport final : Transport {
   std::size_t room = 100;
   std::size_t submitted = 0;
   std::size_t renewed = 0;
+  bool refuse = false;  // has room, until it is asked
 
   bool submit(Ticket ticket, ProviderIndex, HttpRequest request, Duration) override {
-    if (open.size() >= room) return false;
+    if (refuse || open.size() >= room) return false;
     ++submitted;
     open.push_back({ticket, std::move(request)});
     return true;

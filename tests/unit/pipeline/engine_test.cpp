@@ -1,104 +1,9 @@
-// The engine over a real rule set and an in-memory ledger, with the outside world stepped by hand.
 #include "plugin/pipeline/engine.hpp"
 
-#include <memory>
-
-#include <gtest/gtest.h>
-
-#include "ledger/memory/memory_ledger.hpp"
-#include "tests/support/fakes.hpp"
+#include "tests/unit/pipeline/engine_fixture.hpp"
 
 namespace sendonce::test {
 namespace {
-
-using std::chrono::hours, std::chrono::milliseconds, std::chrono::minutes, std::chrono::seconds;
-
-ClassPolicy make_class(AmbiguityPolicy ambiguous) {
-  ClassPolicy c;
-  c.config.name = "otp";
-  c.config.subject = "notify.otp.>";
-  c.config.expires = minutes(10);
-  c.config.retention = hours(48);
-  c.config.in_flight = 64;
-  c.config.retry = {
-      .first = seconds(1), .factor = 2, .cap = seconds(10), .attempts = 3, .horizon = minutes(5)};
-  c.config.ambiguous_default = ambiguous;
-  const std::vector<std::string> fields{"event_id", "recipient", "channel", "template"};
-  c.recipe = *make_recipe("otp", fields);
-  c.routes = {{Channel::push, ProviderIndex(0)}};
-  return c;
-}
-
-class EngineTest : public ::testing::Test {
- protected:
-  void SetUp() override { start(AmbiguityPolicy::give_up); }
-
-  void start(AmbiguityPolicy ambiguous) {
-    disk = MemoryDisk{};
-    restart(ambiguous);
-  }
-
-  // A new incarnation of the process on the same ledger.
-  void restart(AmbiguityPolicy ambiguous) {
-    engine.reset();
-    ledger.reset();
-    ledger = std::make_unique<MemoryLedger>(disk, MemoryLedgerOptions{});
-    lane = std::make_unique<StepLane>(*ledger, clock);
-    ProviderSlot slot;
-    slot.config.name = "apns";
-    slot.provider = &provider;
-    engine = std::make_unique<Engine>(
-        EngineDeps{clock, *log, broker, *lane, transport},
-        EngineOptions{.ledger_id = "L", .secret = std::string(32, 's'), .seed = 1},
-        std::vector<ClassPolicy>{make_class(ambiguous)}, std::vector<ProviderSlot>{slot});
-  }
-
-  void step(int cycles = 4) {
-    for (int i = 0; i < cycles; ++i) {
-      engine->poll(Duration::zero());
-      clock.advance(milliseconds(1));
-    }
-  }
-  void wait(Duration d) {
-    for (Duration passed{0}; passed < d; passed += milliseconds(500)) {
-      clock.advance(milliseconds(500));
-      engine->poll(Duration::zero());
-    }
-    step();
-  }
-
-  Message message(std::uint64_t seq, const std::string& targets, const std::string& event = "e1",
-                  const std::string& body = "hello") {
-    Message m;
-    m.seq = StreamSeq(seq);
-    m.stored_at = clock.wall();
-    m.incarnation = 1;
-    m.subject = "notify.otp.x";
-    m.reply = "reply." + std::to_string(seq);
-    m.body = R"({"event_id":")" + event + R"(","recipient":"u1","channel":"push","template":"t",)" +
-             R"("notification":{"title":"T","body":")" + body + R"("},"targets":[)" + targets +
-             "]}";
-    return m;
-  }
-  void arrive(Message m) {
-    broker.arriving.push_back(std::move(m));
-    step();
-  }
-  static std::string token(const std::string& t) {
-    return R"({"provider":"apns","token":")" + t + R"("})";
-  }
-  ClassCounters counters() const { return engine->report().classes[0].counters; }
-
-  FakeClock clock{};
-  std::unique_ptr<Log> log = make_null_log();
-  FakeBroker broker{};
-  FakeTransport transport{};
-  FakeProvider provider{};
-  MemoryDisk disk{};
-  std::unique_ptr<MemoryLedger> ledger{};
-  std::unique_ptr<StepLane> lane{};
-  std::unique_ptr<Engine> engine{};
-};
 
 TEST_F(EngineTest, OneMessageBecomesOneCallAndIsAckedAfterItsOutcome) {
   arrive(message(1, token("aa")));
@@ -236,35 +141,6 @@ TEST_F(EngineTest, DeadTokenFailsAndIsAnnouncedOnce) {
   EXPECT_EQ(broker.acked.size(), 2U);
 }
 
-TEST_F(EngineTest, AuthFaultHoldsTheProviderAndTouchesNoToken) {
-  arrive(message(1, token("aa")));
-  transport.answer_status(403);
-  step();
-  arrive(message(2, token("bb"), "e2"));
-  EXPECT_EQ(transport.submitted, 1U);
-  EXPECT_TRUE(broker.acked.empty());
-  EXPECT_EQ(broker.published_on("sendonce.device"), 0U);
-  wait(seconds(6));
-  ASSERT_EQ(transport.submitted, 2U) << "one probe";
-  transport.answer_status(200);
-  step();
-  ASSERT_EQ(transport.open.size(), 1U) << "released";
-  transport.answer_status(200);
-  step();
-  EXPECT_EQ(broker.acked.size(), 2U);
-}
-
-TEST_F(EngineTest, HeldDeliveriesEndWithTheirDeadlineWithoutDeadLetter) {
-  provider.is_ready = false;
-  arrive(message(1, token("aa")));
-  wait(minutes(11));
-  EXPECT_EQ(transport.submitted, 0U);
-  EXPECT_EQ(counters().suppressed, 1U);
-  EXPECT_EQ(broker.acked.size(), 1U);
-  EXPECT_EQ(broker.published_on("sendonce.dlq"), 0U);
-  EXPECT_EQ(broker.published_on("sendonce.outcome.otp.suppressed"), 1U);
-}
-
 TEST_F(EngineTest, PayloadErrorIsCopiedToTheDeadLettersBeforeTheAck) {
   broker.confirm_at_once = false;
   arrive(message(1, token("aa")));
@@ -358,24 +234,6 @@ TEST_F(EngineTest, SameKeyOtherContentIsAConflict) {
   EXPECT_EQ(counters().conflicts, 1U);
   EXPECT_EQ(broker.published_on("sendonce.dlq.otp"), 1U);
   EXPECT_EQ(broker.acked.size(), 2U);
-}
-
-TEST_F(EngineTest, LongWaitsGoBackToTheBroker) {
-  arrive(message(1, token("aa")));
-  HttpAnswer a;
-  a.status = 429;
-  transport.answer(std::move(a));
-  step();
-  wait(seconds(12));
-  EXPECT_TRUE(broker.naked.empty()) << "short waits are held here";
-  EXPECT_EQ(transport.submitted, 2U);
-}
-
-TEST_F(EngineTest, HeldMessagesAreReportedEveryThirdOfTheAckWait) {
-  provider.is_ready = false;
-  arrive(message(1, token("aa")));
-  wait(seconds(65));
-  EXPECT_EQ(broker.progressed.size(), 3U);
 }
 
 TEST_F(EngineTest, RepliesOfAnotherIncarnationAreNeverSent) {

@@ -26,9 +26,10 @@ TEST(Holds, AuthFaultHoldsAndIsProbedOnceWithGrowingPauses) {
   EXPECT_TRUE(h.may_start("", kStart));
   EXPECT_TRUE(h.report(of(Fault::auth), "", kUser, kStart));
   EXPECT_FALSE(h.may_start("", kStart + seconds(4)));
-  EXPECT_TRUE(h.may_start("", kStart + seconds(5)));
+  const auto probe = h.may_start("", kStart + seconds(5));
+  ASSERT_TRUE(probe);
   EXPECT_FALSE(h.may_start("", kStart + seconds(5))) << "one probe at a time";
-  EXPECT_FALSE(h.report(of(Fault::auth), "", kUser, kStart + seconds(6)));
+  EXPECT_FALSE(h.report(of(Fault::auth), "", kUser, kStart + seconds(6), *probe));
   EXPECT_FALSE(h.may_start("", kStart + seconds(15)));
   EXPECT_TRUE(h.may_start("", kStart + seconds(16)));
 }
@@ -59,10 +60,41 @@ TEST(Holds, RenewedProbesAtOnce) {
 TEST(Holds, AProbeThatCameToNothingIsRepeated) {
   Holds h;
   h.report(of(Fault::auth), "", kUser, kStart);
-  EXPECT_TRUE(h.may_start("", kStart + seconds(5)));
-  h.probe_lost("", kStart + seconds(5));
+  const auto probe = h.may_start("", kStart + seconds(5));
+  ASSERT_TRUE(probe);
+  h.probe_lost(*probe, kStart + seconds(5));
   EXPECT_FALSE(h.may_start("", kStart + seconds(9)));
   EXPECT_TRUE(h.may_start("", kStart + seconds(10)));
+}
+
+TEST(Holds, WhatIsNoProbeDoesNotEndOne) {
+  Holds h;
+  const auto early = h.may_start("", kStart);
+  ASSERT_TRUE(early);
+  h.report(of(Fault::auth), "", kUser, kStart);
+  const auto probe = h.may_start("", kStart + seconds(5));
+  ASSERT_TRUE(probe);
+  // A call that began before the hold, and one that ended before its call.
+  h.report(of(Fault::auth), "", kUser, kStart + seconds(6), *early);
+  h.report(of(Fault::provider, FaultScope::delivery), "", kUser, kStart + seconds(6), *early);
+  h.probe_lost(*early, kStart + seconds(6));
+  EXPECT_FALSE(h.may_start("", kStart + seconds(30))) << "the probe is still out";
+  h.report(of(Fault::auth), "", kUser, kStart + seconds(30), *probe);
+  EXPECT_FALSE(h.may_start("", kStart + seconds(39)));
+  EXPECT_TRUE(h.may_start("", kStart + seconds(40))) << "doubled once, by the probe";
+}
+
+TEST(Holds, AProbeFromBeforeARenewalSaysNothingAboutTheNew) {
+  Holds h;
+  h.report(of(Fault::auth), "", kUser, kStart);
+  const auto old = h.may_start("", kStart + seconds(5));
+  h.renewed(kStart + seconds(6));
+  const auto fresh = h.may_start("", kStart + seconds(6));
+  ASSERT_TRUE(old && fresh);
+  h.report(of(Fault::auth), "", kUser, kStart + seconds(7), *old);
+  EXPECT_FALSE(h.may_start("", kStart + seconds(30))) << "the new credential's probe is out";
+  h.report(fine(), "", kUser, kStart + seconds(30), *fresh);
+  EXPECT_TRUE(h.all().empty());
 }
 
 TEST(Holds, APartHoldsOnlyItself) {

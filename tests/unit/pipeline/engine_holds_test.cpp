@@ -1,0 +1,105 @@
+// What waits for a held provider, and the one delivery that tries whether it is well again.
+#include "tests/unit/pipeline/engine_fixture.hpp"
+
+namespace sendonce::test {
+namespace {
+
+TEST_F(EngineTest, AuthFaultHoldsTheProviderAndTouchesNoToken) {
+  arrive(message(1, token("aa")));
+  transport.answer_status(403);
+  step();
+  arrive(message(2, token("bb"), "e2"));
+  EXPECT_EQ(transport.submitted, 1U);
+  EXPECT_TRUE(broker.acked.empty());
+  EXPECT_EQ(broker.published_on("sendonce.device"), 0U);
+  wait(seconds(6));
+  ASSERT_EQ(transport.submitted, 2U) << "one probe";
+  transport.answer_status(200);
+  step();
+  ASSERT_EQ(transport.open.size(), 1U) << "released";
+  transport.answer_status(200);
+  step();
+  EXPECT_EQ(broker.acked.size(), 2U);
+}
+
+TEST_F(EngineTest, HeldDeliveriesEndWithTheirDeadlineWithoutDeadLetter) {
+  provider.is_ready = false;
+  arrive(message(1, token("aa")));
+  wait(minutes(11));
+  EXPECT_EQ(transport.submitted, 0U);
+  EXPECT_EQ(counters().suppressed, 1U);
+  EXPECT_EQ(broker.acked.size(), 1U);
+  EXPECT_EQ(broker.published_on("sendonce.dlq"), 0U);
+  EXPECT_EQ(broker.published_on("sendonce.outcome.otp.suppressed"), 1U);
+}
+
+// A hold has one probe out. What happens to other deliveries meanwhile gives it back to nobody.
+TEST_F(EngineTest, ADeliveryThatIsNoProbeEndsNoProbe) {
+  Message late = message(1, token("aa"));
+  late.stored_at = clock.wall() - minutes(10) + seconds(8);
+  arrive(message(2, token("bb"), "e2"));
+  transport.answer_status(403);
+  step();
+  arrive(message(3, token("cc"), "e3"));
+  arrive(std::move(late));
+  wait(seconds(6));
+  ASSERT_EQ(transport.open.size(), 1U) << "the probe";
+  wait(seconds(20));
+  EXPECT_EQ(counters().suppressed, 1U) << "its deadline has passed while it was held";
+  EXPECT_EQ(transport.submitted, 2U) << "the probe is still out";
+  transport.answer_status(200);
+  step();
+  EXPECT_EQ(transport.submitted, 3U);
+}
+
+TEST_F(EngineTest, AProbeThatFoundNoStreamIsRepeated) {
+  arrive(message(1, token("aa")));
+  transport.answer_status(403);
+  step();
+  transport.refuse = true;
+  wait(seconds(6));
+  EXPECT_EQ(transport.submitted, 1U);
+  transport.refuse = false;
+  wait(seconds(6));
+  EXPECT_EQ(transport.submitted, 2U) << "one probe";
+}
+
+TEST_F(EngineTest, AProbeThatItsClaimEndedIsRepeatedByAnother) {
+  arrive(message(1, token("aa")));
+  ASSERT_EQ(transport.open.size(), 1U);
+  transport.open.clear();
+  restart(AmbiguityPolicy::give_up);
+  Message refused = message(2, token("bb"), "e2");
+  refused.stored_at = clock.wall() - minutes(10) + seconds(2);
+  arrive(std::move(refused));
+  transport.answer_status(403);
+  step();
+  arrive(message(1, token("aa")));
+  wait(seconds(6));
+  EXPECT_EQ(counters().unknown, 1U) << "it was the probe: in doubt, and the class gives up";
+  arrive(message(3, token("cc"), "e3"));
+  EXPECT_EQ(transport.submitted, 2U);
+  wait(seconds(6));
+  EXPECT_EQ(transport.submitted, 3U) << "the next one probes";
+}
+
+TEST_F(EngineTest, LongWaitsGoBackToTheBroker) {
+  arrive(message(1, token("aa")));
+  HttpAnswer a;
+  a.status = 429;
+  transport.answer(std::move(a));
+  step();
+  wait(seconds(12));
+  EXPECT_TRUE(broker.naked.empty()) << "short waits are held here";
+  EXPECT_EQ(transport.submitted, 2U);
+}
+
+TEST_F(EngineTest, HeldMessagesAreReportedEveryThirdOfTheAckWait) {
+  provider.is_ready = false;
+  arrive(message(1, token("aa")));
+  wait(seconds(65));
+  EXPECT_EQ(broker.progressed.size(), 3U);
+}
+
+}  // namespace
+}  // namespace sendonce::test
