@@ -79,7 +79,8 @@ Duration Engine::bounded_wait(Duration wait) const {
   if (!timers_.empty()) until = std::min(until, timers_.top().due);
   for (const auto& p : providers_) {
     const auto change = p->holds.next_change();
-    if (change && !p->queue.empty()) until = std::min(until, *change);
+    // A change that dispatch() has seen and could not use waits for room: the transport's to tell.
+    if (change && *change > dispatched_ && !p->queue.empty()) until = std::min(until, *change);
   }
   return std::max(until - now_.mono, Duration::zero());
 }

@@ -224,6 +224,7 @@ class Engine {
   };
   std::vector<Unanswered> unanswered_{};      // acks that could not even be buffered
   MonoTime dispatch_again_{MonoTime::max()};  // when a rate has its next token
+  MonoTime dispatched_{};
   MonoTime looked_after_{};
   MonoTime swept_{};
   bool sweeping_ = false;

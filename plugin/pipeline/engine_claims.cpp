@@ -51,6 +51,7 @@ Attempt Engine::attempt(const Delivery& d) const {
 
 void Engine::dispatch() {
   dispatch_again_ = MonoTime::max();
+  dispatched_ = now_.mono;
   if (draining_) return;
   for (std::size_t i = 0; i < providers_.size(); ++i) {
     ProviderState& p = *providers_[i];

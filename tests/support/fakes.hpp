@@ -94,6 +94,7 @@ struct FakeTransport final : Transport {
   std::size_t room = 100;
   std::size_t submitted = 0;
   std::size_t renewed = 0;
+  Duration waited{};  // as the last poll allowed
   bool refuse = false;  // has room, until it is asked
 
   bool submit(Ticket ticket, ProviderIndex, HttpRequest request, Duration) override {
@@ -108,7 +109,8 @@ struct FakeTransport final : Transport {
   [[nodiscard]] PoolState state(ProviderIndex) const override {
     return {.room = room > open.size() ? room - open.size() : 0, .open = open.size()};
   }
-  void poll(std::vector<Completion>& out, Duration) override {
+  void poll(std::vector<Completion>& out, Duration wait) override {
+    waited = wait;
     for (Completion& c : done) out.push_back(std::move(c));
     done.clear();
   }

@@ -64,6 +64,21 @@ TEST_F(EngineTest, AProbeThatFoundNoStreamIsRepeated) {
   EXPECT_EQ(transport.submitted, 2U) << "one probe";
 }
 
+// The probe is due and there is no connection to send it on: only the transport can change that.
+TEST_F(EngineTest, ADueProbeWithoutRoomDoesNotSpin) {
+  arrive(message(1, token("aa")));
+  transport.answer_status(403);
+  step();
+  transport.room = 0;
+  wait(seconds(6));
+  engine->poll(seconds(1));
+  EXPECT_GT(transport.waited, milliseconds(100));
+  transport.room = 1;
+  engine->poll(seconds(1));
+  step();
+  EXPECT_EQ(transport.submitted, 2U);
+}
+
 TEST_F(EngineTest, AProbeThatItsClaimEndedIsRepeatedByAnother) {
   arrive(message(1, token("aa")));
   ASSERT_EQ(transport.open.size(), 1U);
