@@ -93,7 +93,7 @@ void Engine::take_replies() {
       case TicketKind::outbox_read:
       case TicketKind::outbox_remove:
         if (!r.reply) {
-          outbox_.on_ledger_error(r.ticket);
+          outbox_.on_ledger_error(r.ticket, now_.mono);
         } else if (auto* page = std::get_if<OutboxPage>(&*r.reply)) {
           outbox_.on_page(std::move(*page));
         } else {

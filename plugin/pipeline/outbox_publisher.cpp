@@ -11,6 +11,7 @@ constexpr std::size_t kInFlightMax = 64;
 constexpr std::size_t kReadMax = 32;
 constexpr Duration kRetryFirst = std::chrono::milliseconds(250);
 constexpr Duration kRetryMax = std::chrono::seconds(10);
+constexpr Duration kLedgerRetry = std::chrono::milliseconds(500);
 
 }  // namespace
 
@@ -29,12 +30,12 @@ void OutboxPublisher::poll(const LedgerStats& stats, MonoTime now,
     in_flight.retry_at.reset();
     publish(in_flight.entry);
   }
-  if (!confirmed_.empty() && !removing_) {
-    removing_ = true;
-    requests.push_back({ticket_of(TicketKind::outbox_remove, 0),
-                        OutboxRemove{.entries = std::exchange(confirmed_, {})}});
+  if (!confirmed_.empty() && removing_.empty() && ask_again_ <= now) {
+    removing_.swap(confirmed_);
+    requests.push_back(
+        {ticket_of(TicketKind::outbox_remove, 0), OutboxRemove{.entries = removing_}});
   }
-  const bool more = stats.outbox_last > read_up_to_;
+  const bool more = stats.outbox_last > read_up_to_ && ask_again_ <= now;
   if (more && !reading_ && in_flight_.size() + kReadMax <= kInFlightMax) {
     reading_ = true;
     requests.push_back({ticket_of(TicketKind::outbox_read, 0),
@@ -52,10 +53,14 @@ void OutboxPublisher::on_page(OutboxPage page) {
   }
 }
 
-void OutboxPublisher::on_ledger_error(Ticket ticket) {
-  // Removal is repeated by publishing again after a restart at worst; reading is simply repeated.
+// Nothing was changed: what was asked for is due again. An entry that is never removed would stop
+// its class for being too old, although the stream has it.
+void OutboxPublisher::on_ledger_error(Ticket ticket, MonoTime now) {
+  ask_again_ = now + kLedgerRetry;
   if (kind_of(ticket) == TicketKind::outbox_read) reading_ = false;
-  if (kind_of(ticket) == TicketKind::outbox_remove) removing_ = false;
+  if (kind_of(ticket) != TicketKind::outbox_remove) return;
+  confirmed_.insert(confirmed_.end(), removing_.begin(), removing_.end());
+  removing_.clear();
 }
 
 void OutboxPublisher::on_confirmed(OutboxSeq seq, const Result<void>& result, MonoTime now) {

@@ -22,11 +22,13 @@ class OutboxPublisher {
   // Adds what it wants from the ledger, and publishes again what has failed.
   void poll(const LedgerStats& stats, MonoTime now, std::vector<TicketedRequest>& requests);
   void on_page(OutboxPage page);
-  void on_removed() { removing_ = false; }
-  void on_ledger_error(Ticket ticket);
+  void on_removed() { removing_.clear(); }
+  void on_ledger_error(Ticket ticket, MonoTime now);
   void on_confirmed(OutboxSeq seq, const Result<void>& result, MonoTime now);
 
-  [[nodiscard]] bool idle() const { return in_flight_.empty() && confirmed_.empty() && !removing_; }
+  [[nodiscard]] bool idle() const {
+    return in_flight_.empty() && confirmed_.empty() && removing_.empty();
+  }
   [[nodiscard]] std::uint64_t published() const { return published_; }
 
  private:
@@ -42,9 +44,10 @@ class OutboxPublisher {
   std::string ledger_id_;
   std::map<OutboxSeq, InFlight> in_flight_{};
   std::vector<OutboxSeq> confirmed_{};
+  std::vector<OutboxSeq> removing_{};  // the ledger has been asked to
+  MonoTime ask_again_{};               // not before; it had no room
   OutboxSeq read_up_to_{};
   bool reading_ = false;
-  bool removing_ = false;
   std::uint64_t published_ = 0;
 };
 
