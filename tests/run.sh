@@ -13,7 +13,7 @@ Installs what is missing (packaging/deps.sh), then builds and tests three times:
   tsan   clang 19, ThreadSanitizer
 
   --quick      dev only
-  --long       longer simulations, fuzzing and crash runs (SENDONCE_TEST_LONG=1)
+  --long       longer simulations and crash runs (SENDONCE_TEST_LONG=1), and 60 s of each fuzzer
   --tidy       clang-tidy over every source at the end (many minutes)
   --no-deps    do not look for missing packages
   -j N         parallel compile jobs and tests (default: the number of processors)
@@ -28,12 +28,13 @@ EOF
 suites=(dev asan tsan)
 deps=yes
 tidy=no
+fuzz=no
 jobs=$(nproc)
 select_tests=()
 while [ $# -gt 0 ]; do
   case "$1" in
     --quick) suites=(dev) ;;
-    --long) export SENDONCE_TEST_LONG=1 ;;
+    --long) export SENDONCE_TEST_LONG=1 && fuzz=yes ;;
     --tidy) tidy=yes ;;
     --no-deps) deps=no ;;
     -j) jobs=${2:?-j needs a number} && shift ;;
@@ -87,6 +88,17 @@ for suite in "${suites[@]}"; do
     skip "$suite: test"
   fi
 done
+
+build_fuzzers() {
+  cmake --preset fuzz && cmake --build --preset fuzz --target fuzzers --parallel "$jobs"
+}
+if [ "$fuzz" = yes ]; then
+  if step "fuzz: build" build_fuzzers; then
+    step "fuzz: run" tests/fuzz/run --seconds 60 || true
+  else
+    skip "fuzz: run"
+  fi
+fi
 
 if [ "$tidy" = yes ]; then
   step "clang-tidy" packaging/tidy.sh --all || true
