@@ -22,7 +22,9 @@ void end_row(Row& row, State state, std::string_view reason, WallTime now, Durat
   row.state = state;
   row.reason = reason;
   row.ended = now;
-  row.keep_until = now + retention;
+  // Not earlier than the server's time of the message: by a clock of ours that is far behind, the
+  // memory would be over as soon as it is put right (law 13).
+  row.keep_until = std::max(now, row.created) + retention;
   row.lease_end = WallTime{};
   row.next_at = WallTime{};
   row.ticket = Ticket{};

@@ -110,7 +110,7 @@ std::optional<HttpRequest> FcmOauth::needs_auth(WallTime now) {
   // A token that seems to live for more than a day was fetched under another clock.
   const bool due =
       authorization_.empty() || refused_ || now + kRenewBefore >= ends_ || ends_ - now > hours(24);
-  if (!due || underway_) return std::nullopt;
+  if (!due) return std::nullopt;
   if (not_before_ && now < *not_before_ && *not_before_ - now <= hours(1)) return std::nullopt;
   const std::string jwt = assertion(now);
   if (jwt.empty()) return std::nullopt;
@@ -120,7 +120,6 @@ std::optional<HttpRequest> FcmOauth::needs_auth(WallTime now) {
   request.headers.add("accept", "application/json");
   request.body =
       "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=" + jwt;
-  underway_ = true;
   return request;
 }
 
@@ -145,7 +144,6 @@ std::string FcmOauth::assertion(WallTime now) const {
 }
 
 Verdict FcmOauth::accept(const CallResult& result, WallTime now) {
-  underway_ = false;
   Verdict v = judge_oauth(result, now);
   if (const auto token = token_in(result)) {
     authorization_ = "Bearer " + token->text;

@@ -97,16 +97,16 @@ Result<bool> reserve_data_file(const std::string& directory, std::uint64_t bytes
   struct stat st{};
   if (::fstat(fd.get(), &st) != 0) return file_error(Errc::unavailable, path, std::strerror(errno));
   const auto want = static_cast<off_t>(bytes);
-  if (st.st_size >= want) return true;
   int rc = 0;
   do {
-    rc = ::fallocate(fd.get(), 0, st.st_size, want - st.st_size);
+    // From the beginning: an earlier attempt may have left a hole, and what has blocks keeps them.
+    rc = ::fallocate(fd.get(), 0, 0, want);
   } while (rc != 0 && errno == EINTR);
   if (rc == 0) return true;
   if (errno != ENOSPC && errno != EDQUOT && errno != EOPNOTSUPP)
     return file_error(Errc::unavailable, path, std::strerror(errno));
   const bool unsupported = errno == EOPNOTSUPP;
-  if (::ftruncate(fd.get(), want) != 0)
+  if (st.st_size < want && ::ftruncate(fd.get(), want) != 0)
     return file_error(Errc::unavailable, path, std::strerror(errno));
   return unsupported;
 }

@@ -38,7 +38,8 @@ struct Publication {
 struct Confirmation {
   Ticket ticket{};
   // unavailable: not known to be stored, publish again with the same id.
-  // invalid: the stream will never take it (no such stream, too large); the text says what to do.
+  // invalid: the stream will never take it (too large, a header it may not have); the text says what
+  // to do.
   Result<void> result{};
 };
 
@@ -61,18 +62,18 @@ class Broker {
   // server for no more; a few more may still come (requests that were thought lost).
   virtual void credit(ClassIndex message_class, std::size_t messages) = 0;
 
-  // Fire and forget; an error says the reply could not even be buffered: keep it and try again.
-  [[nodiscard]] virtual Result<void> ack(const std::string& reply) = 0;
-  [[nodiscard]] virtual Result<void> nak(const std::string& reply, Duration delay) = 0;
-  [[nodiscard]] virtual Result<void> progress(const std::string& reply) = 0;
-  [[nodiscard]] virtual Result<void> terminate(const std::string& reply) = 0;
+  // Fire and forget; an error says the answer could not even be buffered: keep it and try again.
+  // Of the message its class, incarnation and reply are looked at. What was pulled in another
+  // incarnation is never answered: its reply would remove another message by now.
+  [[nodiscard]] virtual Result<void> ack(const Message& message) = 0;
+  [[nodiscard]] virtual Result<void> nak(const Message& message, Duration delay) = 0;
+  [[nodiscard]] virtual Result<void> progress(const Message& message) = 0;
+  [[nodiscard]] virtual Result<void> terminate(const Message& message) = 0;
 
   // Each ticket is confirmed exactly once, by confirmation or time-out.
   virtual void publish(Ticket ticket, Publication publication) = 0;
   virtual void take_confirmations(std::vector<Confirmation>& confirmations) = 0;
 
-  // Also says that the caller knows the incarnation: replies given after this are taken to be of
-  // it.
   [[nodiscard]] virtual LaneState lane(ClassIndex message_class) const = 0;
   [[nodiscard]] virtual bool connected() const = 0;
   virtual void flush() = 0;  // bounded; before a stop

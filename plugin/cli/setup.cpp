@@ -17,6 +17,10 @@
 namespace sendonce::cli {
 namespace {
 
+// The old owner learns with its next CONSUMER.INFO that it is one, within 10 s; our clock and the
+// server's may differ. What is stored until then counts as maybe sent, too.
+constexpr Duration kStillSending = std::chrono::minutes(1);
+
 using Json = nlohmann::ordered_json;
 
 Result<std::optional<StartFrom>> start_from(const std::string& text) {
@@ -94,10 +98,10 @@ Result<void> run(const Config& config, const SetupOptions& options) {
   if (options.dry_run || plan.nothing_to_do()) return {};
   // First the ledger: a consumer that is ours before the ledger knows it has been adopted would let
   // messages of the old owner look new.
-  const auto clock = make_system_clock();
+  const WallTime adopted_at = make_system_clock()->wall() + kStillSending;
   for (const std::string& name : plan.adopted) {
     const auto c = std::ranges::find(config.classes, name, &ClassConfig::name);
-    SO_CHECK(adopt_scope(ledger_options(config), c->key_scope, clock->wall()));
+    SO_CHECK(adopt_scope(ledger_options(config), c->key_scope, adopted_at));
   }
   return setup.apply(request, plan);
 }

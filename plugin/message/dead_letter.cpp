@@ -32,6 +32,21 @@ std::string header_value(std::string_view text) {
   return value;
 }
 
+// What NATS carried need not be what we may publish: with a control character in it the copy would
+// be refused for ever.
+std::string publishable(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
+  return out;
+}
+
+std::string publishable_name(std::string_view text) {
+  std::string out = publishable(text);
+  std::replace(out.begin(), out.end(), ':', '?');
+  return out.empty() ? "?" : out;
+}
+
 bool starts_with_ignoring_case(std::string_view text, std::string_view lower_prefix) {
   return text.size() >= lower_prefix.size() &&
          std::equal(lower_prefix.begin(), lower_prefix.end(), text.begin(),
@@ -44,7 +59,8 @@ void copy_headers(const MessageHeaders& from, MessageHeaders& to) {
   for (const auto& [header_name, value] : from) {
     if (starts_with_ignoring_case(header_name, "sendonce-")) continue;
     const bool acts = starts_with_ignoring_case(header_name, "nats-");
-    to.emplace_back(acts ? "Sendonce-Original-" + header_name : header_name, value);
+    to.emplace_back(publishable_name(acts ? "Sendonce-Original-" + header_name : header_name),
+                    publishable(value));
   }
 }
 
@@ -54,7 +70,7 @@ Publication copy_of(const Message& message, std::string_view class_name, std::st
   letter.subject = "sendonce.dlq." + subject_token(class_name) + "." + subject_token(token);
   letter.headers.emplace_back("Sendonce-Class", header_value(class_name));
   letter.headers.emplace_back("Sendonce-Reason", header_value(reason));
-  letter.headers.emplace_back("Sendonce-Original-Subject", message.subject);
+  letter.headers.emplace_back("Sendonce-Original-Subject", publishable(message.subject));
   copy_headers(message.headers, letter.headers);
   letter.body = message.body;
   return letter;

@@ -12,6 +12,7 @@ namespace {
 constexpr Duration kLookAfterEvery = std::chrono::seconds(1);
 constexpr Duration kSweepEvery = std::chrono::seconds(1);
 constexpr std::size_t kSweepRows = 1000;
+constexpr Duration kWorthHandingBack = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -155,7 +156,7 @@ void Engine::run_timers() {
   }
   std::vector<Unanswered> again;
   again.swap(unanswered_);
-  for (Unanswered& u : again) answer(std::move(u.reply), u.terminate);
+  for (const Unanswered& u : again) answer(u.message, u.terminate);
   if (now_.mono - looked_after_ >= kLookAfterEvery) {
     looked_after_ = now_.mono;
     look_after_held();
@@ -202,7 +203,7 @@ void Engine::look_after_held() {
 void Engine::look_after(HeldMessage& held) {
   const ClassPolicy& policy = classes_[held.message.message_class.get()];
   if (!held.forgotten && now_.mono - held.progressed >= policy.config.ack_wait / 3 &&
-      deps_.broker.progress(held.message.reply))
+      deps_.broker.progress(held.message))
     held.progressed = now_.mono;
   if (now_.wall >= held.deadline) {
     for (const Ticket t : held.deliveries) {
@@ -234,36 +235,48 @@ void Engine::sweep() {
   request(ticket_of(TicketKind::sweep, 0), Sweep{.max_rows = kSweepRows});
 }
 
-void Engine::answer(std::string reply, bool terminate) {
-  const auto result = terminate ? deps_.broker.terminate(reply) : deps_.broker.ack(reply);
+void Engine::answer(const Message& message, bool terminate) {
+  const auto result = terminate ? deps_.broker.terminate(message) : deps_.broker.ack(message);
   if (result) return;
   if (result.error().code != Errc::invalid)
-    return unanswered_.push_back({std::move(reply), terminate});
+    return unanswered_.push_back({.message = {.message_class = message.message_class,
+                                              .incarnation = message.incarnation,
+                                              .reply = message.reply},
+                                  .terminate = terminate});
   // Never going to be one: the message comes back after its ack_wait, and the ledger knows it.
   deps_.log.error("message.reply_refused", {{"error", result.error().text}});
 }
 
+// For how long the delivery has nothing to do; empty: it is at work, or about to be.
+std::optional<Duration> Engine::idle_for(const Delivery& d) const {
+  if (d.stage == Stage::waiting) return d.due - now_.mono;
+  if (d.stage != Stage::queued) return std::nullopt;
+  if (draining_) return Duration::zero();
+  const ProviderState& p = *providers_[d.provider.get()];
+  if (p.holds.held(d.part, now_.mono)) return options_.hold_max;
+  return std::nullopt;
+}
+
 // A message all of whose deliveries wait for long goes back to the broker, which has the longer
-// memory; the ledger knows when each is due.
+// memory; the ledger knows when each is due. When so many are held that no more are pulled, those
+// that wait at all go back: one held provider must not keep the others from their work.
 void Engine::hand_back_if_idle(HeldMessage& held) {
   Duration shortest = Duration::max();
   for (const Ticket t : held.deliveries) {
     const Delivery* d = deliveries_.find(t);
     if (d == nullptr || d->stage == Stage::ended) continue;
-    const bool waits = d->stage == Stage::waiting || (draining_ && d->stage == Stage::queued);
-    if (!waits) return;
-    shortest =
-        std::min(shortest, d->stage == Stage::waiting ? d->due - now_.mono : Duration::zero());
+    const auto idle = idle_for(*d);
+    if (!idle) return;
+    shortest = std::min(shortest, *idle);
   }
-  const ClassPolicy& policy = classes_[held.message.message_class.get()];
-  const bool crowded = held_.count(held.message.message_class) > policy.config.in_flight;
+  const bool crowded = !may_pull(held.message.message_class) && shortest >= kWorthHandingBack;
   if (!draining_ && !held.forgotten && shortest <= options_.hold_max && !crowded) return;
   hand_back(held, draining_ ? Duration::zero() : std::min(shortest, options_.nak_max));
 }
 
 void Engine::hand_back(HeldMessage& held, Duration delay) {
   if (!held.forgotten) {
-    const auto handed = deps_.broker.nak(held.message.reply, std::max(delay, Duration::zero()));
+    const auto handed = deps_.broker.nak(held.message, std::max(delay, Duration::zero()));
     if (!handed && handed.error().code != Errc::invalid) return;  // asked again in a second
     ClassState& state = class_states_[held.message.message_class.get()];
     ++state.counters.postponed;

@@ -142,6 +142,7 @@ class Engine {
   void add_delivery(HeldMessage& held, std::uint16_t target, ProviderIndex provider);
   void forget_other_incarnations();
   void give_credit();
+  [[nodiscard]] bool may_pull(ClassIndex message_class) const;
   [[nodiscard]] std::string why_not_ready(ClassIndex message_class) const;
 
   // engine_claims.cpp
@@ -181,6 +182,7 @@ class Engine {
   void fire(Delivery& delivery);
   void look_after_held();
   void look_after(HeldMessage& held);
+  [[nodiscard]] std::optional<Duration> idle_for(const Delivery& delivery) const;
   void hand_back_if_idle(HeldMessage& held);
   void hand_back(HeldMessage& held, Duration delay);
   void renew_credentials();
@@ -188,7 +190,7 @@ class Engine {
   void set_timer(Delivery& delivery, Duration delay);
   void request(Ticket ticket, LedgerRequest request);
   void hand_over_requests();
-  void answer(std::string reply, bool terminate);
+  void answer(const Message& message, bool terminate);
   void read_clock();
   [[nodiscard]] Duration bounded_wait(Duration wait) const;
 
@@ -219,7 +221,7 @@ class Engine {
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_{};
   std::vector<TicketedRequest> requests_{};
   struct Unanswered {
-    std::string reply{};
+    Message message{};
     bool terminate = false;
   };
   std::vector<Unanswered> unanswered_{};      // acks that could not even be buffered

@@ -156,6 +156,13 @@ std::string Engine::why_not_ready(ClassIndex message_class) const {
   return lane.ready ? std::string() : lane.reason;
 }
 
+// In quarters: while the provider is what limits us, asking for every message that has just ended
+// would make pull requests of a handful each.
+bool Engine::may_pull(ClassIndex message_class) const {
+  const std::size_t most = classes_[message_class.get()].config.in_flight;
+  return held_.count(message_class) * 4 <= most * 3;
+}
+
 void Engine::give_credit() {
   for (std::size_t c = 0; c < classes_.size(); ++c) {
     const ClassIndex index(static_cast<std::uint16_t>(c));
@@ -170,12 +177,8 @@ void Engine::give_credit() {
                        {{"class", classes_[c].config.name}, {"reason", reason}});
       state.not_ready = std::move(reason);
     }
-    const std::size_t held = held_.count(index);
-    const std::size_t most = classes_[c].config.in_flight;
-    const std::size_t free = held >= most ? 0 : most - held;
-    // In quarters: while the provider is what limits us, asking for every message that has just
-    // ended would make pull requests of a handful each.
-    const std::size_t credit = state.not_ready.empty() && free * 4 >= most ? free : 0;
+    const bool more = state.not_ready.empty() && may_pull(index);
+    const std::size_t credit = more ? classes_[c].config.in_flight - held_.count(index) : 0;
     if (credit == state.credit) continue;
     state.credit = credit;
     deps_.broker.credit(index, credit);

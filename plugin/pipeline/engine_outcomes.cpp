@@ -208,7 +208,7 @@ void Engine::end(Delivery& d) {
 // Every delivery has ended, durably: law 3.
 void Engine::settle_message(HeldMessage& held) {
   if (!held.forgotten) {
-    answer(std::move(held.message.reply), held.poison);
+    answer(held.message, held.poison);
     ++class_states_[held.message.message_class.get()].counters.acked;
   }
   forget(held);

@@ -38,9 +38,11 @@ std::optional<ProbeId> Holds::may_start(std::string_view part, MonoTime now) {
   return probe;
 }
 
-bool Holds::held(MonoTime now) const {
-  const auto it = holds_.find(std::string_view{});
-  return it != holds_.end() && !(it->second.ends_by_itself && now >= it->second.probe_at);
+bool Holds::held(std::string_view part, MonoTime now) const {
+  return std::ranges::any_of(holds_, [&](const auto& entry) {
+    const auto& [name, hold] = entry;
+    return (name.empty() || name == part) && !(hold.ends_by_itself && now >= hold.probe_at);
+  });
 }
 
 void Holds::open_by(ProbeId probe, std::string part, Fault fault, std::string reason,
@@ -90,7 +92,8 @@ bool Holds::config_fault_spreads(LookupHash recipient, MonoTime now) {
 bool Holds::report(const Verdict& verdict, std::string_view part, LookupHash recipient,
                    MonoTime now, ProbeId probe) {
   const std::size_t before = holds_.size();
-  if (!open_for(verdict, recipient, now, probe)) {
+  const bool says_nothing = verdict.fault == Fault::none && verdict.effect != Effect::sent;
+  if (!says_nothing && !open_for(verdict, recipient, now, probe)) {
     failures_in_a_row_ = 0;
     close({});
     close(part);

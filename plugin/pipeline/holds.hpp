@@ -47,7 +47,9 @@ class Holds {
   // May a delivery start now? Empty: no. With a hold due for its probe the answer is yes once, with
   // an id that must come back, through report() or probe_lost().
   [[nodiscard]] std::optional<ProbeId> may_start(std::string_view part, MonoTime now);
-  [[nodiscard]] bool held(MonoTime now) const;  // as a whole, not counting parts
+  [[nodiscard]] bool held(MonoTime now) const { return held({}, now); }  // as a whole
+  // As a whole, or the part. A hold that is being probed counts.
+  [[nodiscard]] bool held(std::string_view part, MonoTime now) const;
 
   // The verdict of one attempt of a delivery that is known to belong to `part` ("" when it is not),
   // and that started as `probe`. True: a hold was opened by it.

@@ -50,14 +50,14 @@ struct FakeBroker final : Broker {
     arriving.clear();
   }
   void credit(ClassIndex c, std::size_t n) override { credits[c.get()] = n; }
-  Result<void> ack(const std::string& reply) override { return note(acked, reply); }
-  Result<void> nak(const std::string& reply, Duration delay) override {
+  Result<void> ack(const Message& m) override { return note(acked, m.reply); }
+  Result<void> nak(const Message& m, Duration delay) override {
     if (refuse_replies) return fail(refusal, "buffer full");
-    naked.emplace_back(reply, delay);
+    naked.emplace_back(m.reply, delay);
     return {};
   }
-  Result<void> progress(const std::string& reply) override { return note(progressed, reply); }
-  Result<void> terminate(const std::string& reply) override { return note(terminated, reply); }
+  Result<void> progress(const Message& m) override { return note(progressed, m.reply); }
+  Result<void> terminate(const Message& m) override { return note(terminated, m.reply); }
   void publish(Ticket ticket, Publication p) override {
     published.emplace_back(ticket, std::move(p));
     if (confirm_at_once) confirmations.push_back({ticket, {}});

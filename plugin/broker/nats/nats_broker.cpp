@@ -146,36 +146,44 @@ void NatsBroker::credit(ClassIndex message_class, std::size_t messages) {
   if (lane.wants_pull()) kick();
 }
 
-Result<void> NatsBroker::ack(const std::string& reply) {
-  return enqueue(reply, ReplyKind::ack, Duration{});
+Result<void> NatsBroker::ack(const Message& message) {
+  return enqueue(message, ReplyKind::ack, Duration{});
 }
 
-Result<void> NatsBroker::nak(const std::string& reply, Duration delay) {
-  return enqueue(reply, ReplyKind::nak, delay);
+Result<void> NatsBroker::nak(const Message& message, Duration delay) {
+  return enqueue(message, ReplyKind::nak, delay);
 }
 
-Result<void> NatsBroker::progress(const std::string& reply) {
-  return enqueue(reply, ReplyKind::progress, Duration{});
+Result<void> NatsBroker::progress(const Message& message) {
+  return enqueue(message, ReplyKind::progress, Duration{});
 }
 
-Result<void> NatsBroker::terminate(const std::string& reply) {
-  return enqueue(reply, ReplyKind::terminate, Duration{});
+Result<void> NatsBroker::terminate(const Message& message) {
+  return enqueue(message, ReplyKind::terminate, Duration{});
 }
 
-Result<void> NatsBroker::enqueue(const std::string& to, ReplyKind kind, Duration delay) {
-  const std::size_t index = lane_of(to);
-  if (index == slots_.size()) return fail(Errc::invalid, "not the reply of a message of ours");
+Result<void> NatsBroker::enqueue(const Message& message, ReplyKind kind, Duration delay) {
+  if (!is_ours(message)) return fail(Errc::invalid, "not the reply of a message of ours");
   const std::lock_guard lock(mutex_);
   if (replies_.size() + parked_ >= options_.queue_limit)
     return fail(Errc::exhausted, "too many acks wait for the connection");
   const bool first = replies_.empty();
-  replies_.push_back(Reply{.lane = index,
-                           .incarnation = slots_[index].observed,
+  replies_.push_back(Reply{.lane = message.message_class.get(),
+                           .incarnation = message.incarnation,
                            .kind = kind,
                            .delay = delay,
-                           .to = to});
+                           .to = message.reply});
   if (first) puller_.notify_one();
   return {};
+}
+
+// Needs no lock: the lanes' names never change.
+bool NatsBroker::is_ours(const Message& message) const {
+  const std::size_t index = message.message_class.get();
+  if (index >= slots_.size()) return false;
+  if (message.reply.starts_with(slots_[index].ack_prefix)) return true;
+  const auto parsed = parse_ack_reply(message.reply);
+  return parsed && slots_[index].lane.is(*parsed);
 }
 
 void NatsBroker::publish(Ticket ticket, Publication publication) {
@@ -202,9 +210,7 @@ void NatsBroker::take_confirmations(std::vector<Confirmation>& confirmations) {
 LaneState NatsBroker::lane(ClassIndex message_class) const {
   const std::lock_guard lock(mutex_);
   SO_ASSERT(message_class.get() < slots_.size());
-  Slot& slot = slots_[message_class.get()];
-  slot.observed = slot.lane.incarnation();
-  return slot.lane.state();
+  return slots_[message_class.get()].lane.state();
 }
 
 bool NatsBroker::connected() const {
@@ -249,14 +255,6 @@ std::size_t NatsBroker::lane_of(const AckReply& reply) const {
   std::size_t index = 0;
   while (index < slots_.size() && !slots_[index].lane.is(reply)) ++index;
   return index;
-}
-
-std::size_t NatsBroker::lane_of(std::string_view reply) const {
-  std::size_t index = 0;
-  while (index < slots_.size() && !reply.starts_with(slots_[index].ack_prefix)) ++index;
-  if (index < slots_.size()) return index;
-  const auto parsed = parse_ack_reply(reply);
-  return parsed ? lane_of(*parsed) : slots_.size();
 }
 
 // On the delivery thread of cnats, for every message to our inbox. What comes from a stream has

@@ -5,8 +5,8 @@
 //
 // Acks are not proof of anything, but a wrong one does harm: an old reply removes the *new* message
 // of a re-created stream that has the same sequence. So replies wait in our own queue, not in
-// cnats' buffer, and are sent only while CONSUMER.INFO has shown the incarnation that the engine
-// saw last; after every reconnect that is checked anew.
+// cnats' buffer, and are sent only while CONSUMER.INFO has shown the incarnation that their message
+// came from; after every reconnect that is checked anew.
 //
 // Permissions: publish to <api>.CONSUMER.MSG.NEXT.<stream>.<durable>, <api>.CONSUMER.INFO.<stream>.
 // <durable>, <api>.STREAM.INFO.<stream>, $JS.ACK.<stream>.<durable>.>, and the outgoing subjects;
@@ -88,13 +88,12 @@ class NatsBroker final : public Broker, private ConnectionSink {
   void take(std::vector<Message>& messages) override;
   void credit(ClassIndex message_class, std::size_t messages) override;
   // exhausted: the queue is full; invalid: not a reply of one of our lanes.
-  [[nodiscard]] Result<void> ack(const std::string& reply) override;
-  [[nodiscard]] Result<void> nak(const std::string& reply, Duration delay) override;
-  [[nodiscard]] Result<void> progress(const std::string& reply) override;
-  [[nodiscard]] Result<void> terminate(const std::string& reply) override;
+  [[nodiscard]] Result<void> ack(const Message& message) override;
+  [[nodiscard]] Result<void> nak(const Message& message, Duration delay) override;
+  [[nodiscard]] Result<void> progress(const Message& message) override;
+  [[nodiscard]] Result<void> terminate(const Message& message) override;
   void publish(Ticket ticket, Publication publication) override;
   void take_confirmations(std::vector<Confirmation>& confirmations) override;
-  // Also tells the broker that the caller knows the incarnation: replies are accepted for it.
   [[nodiscard]] LaneState lane(ClassIndex message_class) const override;
   [[nodiscard]] bool connected() const override;
   void flush() override;
@@ -121,7 +120,6 @@ class NatsBroker final : public Broker, private ConnectionSink {
     std::string probe_subject{};  // an ack of no message
     std::vector<Message> held{};  // arrived while the consumer is being checked
     std::vector<Reply> parked{};  // to be sent once it has been
-    std::uint32_t observed = 0;   // incarnation that the engine has seen
     std::string logged_reason{};
     bool logged_ready = false;
   };
@@ -149,8 +147,8 @@ class NatsBroker final : public Broker, private ConnectionSink {
   void on_pull_status(const RawMessage& raw, std::string_view token);
   void settle(Slot& slot, Binding binding);
   [[nodiscard]] std::size_t lane_of(const AckReply& reply) const;
-  [[nodiscard]] std::size_t lane_of(std::string_view reply) const;
-  [[nodiscard]] Result<void> enqueue(const std::string& to, ReplyKind kind, Duration delay);
+  [[nodiscard]] Result<void> enqueue(const Message& message, ReplyKind kind, Duration delay);
+  [[nodiscard]] bool is_ours(const Message& message) const;
   void kick();
   void wake_for_messages(std::unique_lock<std::mutex>& lock);
   void wake_for_confirmations(std::unique_lock<std::mutex>& lock);
@@ -183,7 +181,7 @@ class NatsBroker final : public Broker, private ConnectionSink {
   std::condition_variable puller_;
   std::condition_variable flushed_;
   // Under mutex_:
-  mutable std::vector<Slot> slots_{};
+  std::vector<Slot> slots_{};
   Publications publications_;
   std::vector<Message> arrived_{};
   std::vector<Reply> replies_{};

@@ -56,7 +56,7 @@ void drain(Rig& rig, std::uint64_t messages, const char* variant) {
     do {
       batch.clear();
       rig.broker->take(batch);
-      for (const Message& message : batch) static_cast<void>(rig.broker->ack(message.reply));
+      for (const Message& message : batch) static_cast<void>(rig.broker->ack(message));
       taken += batch.size();
       rig.broker->credit(kClass, 4096);
     } while (!batch.empty());
@@ -106,7 +106,7 @@ void latency(Rig& rig, Waker& waker, const char* variant) {
     rig.publish("notify.otp.x", "x");
     while (!rig.take(1)) waker.wait();
     taken_after.push_back(us(rig.clock->mono() - start));
-    static_cast<void>(rig.broker->ack(rig.taken[0].reply));
+    static_cast<void>(rig.broker->ack(rig.taken[0]));
     rig.broker->credit(kClass, 4096);
     std::vector<Confirmation> confirmed;
     start = rig.clock->mono();

@@ -37,7 +37,7 @@ class FailureTest : public ::testing::Test {
     const bool ready = rig.lane().ready;
     for (const Message& message : batch) {
       seen.insert(message.body);
-      EXPECT_TRUE(rig.broker->ack(message.reply));
+      EXPECT_TRUE(rig.broker->ack(message));
     }
     if (ready) rig.broker->credit(kClass, 100);
   }
@@ -92,7 +92,7 @@ TEST_F(FailureTest, AcksGivenWhileTheServerIsAwayArriveLater) {
   ASSERT_TRUE(eventually([&] { return rig.take(50); }));
   rig.server.stop();
   ASSERT_TRUE(eventually([&] { return !rig.lane().ready; }));
-  for (const Message& message : rig.taken) EXPECT_TRUE(rig.broker->ack(message.reply));
+  for (const Message& message : rig.taken) EXPECT_TRUE(rig.broker->ack(message));
   EXPECT_EQ(rig.broker->counters().replies_sent, 0U);
   ASSERT_TRUE(rig.server.restart());
   ASSERT_TRUE(rig.ready());
@@ -120,7 +120,7 @@ TEST_F(FailureTest, AServerThatHasForgottenEverythingGetsNoOldAck) {
   rig.server.kill();
   rig.server.wipe_store();
   ASSERT_TRUE(eventually([&] { return !rig.lane().ready; }));
-  ASSERT_TRUE(rig.broker->ack(rig.taken[0].reply));
+  ASSERT_TRUE(rig.broker->ack(rig.taken[0]));
   ASSERT_TRUE(rig.server.restart());
   ASSERT_TRUE(not_ready_because("does not exist"));
   rig.make_stream();
@@ -260,7 +260,7 @@ TEST(BrokerPermissions, ThoseThatAreDocumentedAreEnough) {
   ASSERT_TRUE(rig.ready()) << rig.lane().reason;
   rig.broker->credit(kClass, 1);
   ASSERT_TRUE(eventually([&] { return rig.take(1); }));
-  ASSERT_TRUE(rig.broker->ack(rig.taken[0].reply));
+  ASSERT_TRUE(rig.broker->ack(rig.taken[0]));
   EXPECT_TRUE(eventually([&] { return rig.stored() == 0; }));
   rig.broker->publish(Ticket(1), {.subject = "sendonce.outcome.a", .body = "b"});
   const auto confirmed = rig.confirmation(Ticket(1));

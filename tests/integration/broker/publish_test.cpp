@@ -106,7 +106,7 @@ TEST_F(PublishTest, FlushReturnsOnceTheServerHasRead) {
   rig.publish("notify.otp.x", "m");
   rig.broker->credit(kClass, 1);
   ASSERT_TRUE(eventually([&] { return rig.take(1); }));
-  ASSERT_TRUE(rig.broker->ack(rig.taken[0].reply));
+  ASSERT_TRUE(rig.broker->ack(rig.taken[0]));
   rig.broker->flush();
   EXPECT_EQ(rig.broker->counters().replies_sent, 1U);
 }

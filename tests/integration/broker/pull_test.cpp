@@ -39,7 +39,7 @@ TEST_F(PullTest, PullsAndAcksThousands) {
     rig.broker->take(batch);
     for (const Message& message : batch) {
       bodies.insert(message.body);
-      EXPECT_TRUE(rig.broker->ack(message.reply));
+      EXPECT_TRUE(rig.broker->ack(message));
     }
     rig.broker->credit(kClass, 1000);
     return bodies.size() == kMessages;
@@ -97,12 +97,12 @@ TEST_F(PullTest, ANakBringsTheMessageBackAfterItsDelay) {
   start(10);
   ASSERT_TRUE(eventually([&] { return rig.take(1); }));
   const MonoTime before = rig.clock->mono();
-  ASSERT_TRUE(rig.broker->nak(rig.taken[0].reply, milliseconds(400)));
+  ASSERT_TRUE(rig.broker->nak(rig.taken[0], milliseconds(400)));
   ASSERT_TRUE(eventually([&] { return rig.take(2); }));
   EXPECT_GE(rig.clock->mono() - before, milliseconds(390));
   EXPECT_EQ(rig.taken[1].delivered, 2U);
   EXPECT_EQ(rig.taken[1].seq, rig.taken[0].seq);
-  ASSERT_TRUE(rig.broker->nak(rig.taken[1].reply, Duration{}));
+  ASSERT_TRUE(rig.broker->nak(rig.taken[1], Duration{}));
   EXPECT_TRUE(eventually([&] { return rig.take(3); }, seconds(1)));
 }
 
@@ -110,10 +110,10 @@ TEST_F(PullTest, TerminateEndsAMessageAndAnAckOfAForeignReplyIsRefused) {
   rig.publish("notify.otp.x", "m");
   start(10);
   ASSERT_TRUE(eventually([&] { return rig.take(1); }));
-  ASSERT_TRUE(rig.broker->terminate(rig.taken[0].reply));
+  ASSERT_TRUE(rig.broker->terminate(rig.taken[0]));
   EXPECT_TRUE(eventually([&] { return rig.stored() == 0; }));
-  EXPECT_FALSE(rig.broker->ack("$JS.ACK.OTHER.sendonce_otp.1.1.1.1.0"));
-  EXPECT_FALSE(rig.broker->ack("notify.otp.x"));
+  for (const char* reply : {"$JS.ACK.OTHER.sendonce_otp.1.1.1.1.0", "notify.otp.x"})
+    EXPECT_FALSE(rig.broker->ack({.reply = reply}));
 }
 
 class ShortAckWaitTest : public PullTest {
@@ -129,7 +129,7 @@ TEST_F(ShortAckWaitTest, ProgressExtendsTheAckDeadline) {
   rig.publish("notify.otp.forgotten", "m");
   start(10);
   ASSERT_TRUE(eventually([&] { return rig.take(2); }));
-  const std::string held = rig.taken[0].reply;
+  const Message held = rig.taken[0];
   const MonoTime until = rig.clock->mono() + seconds(4);
   MonoTime next = rig.clock->mono();
   const auto keep = [&] {

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 
 #include "ledger/lmdb/lmdb_tables.hpp"
 #include "ledger/lmdb/open.hpp"
@@ -123,6 +124,18 @@ TEST(DataFile, AFutureFormatIsRefusedByName) {
   const Error error = open_error(dir);
   EXPECT_EQ(error.code, Errc::invalid);
   EXPECT_THAT(error.text, HasSubstr("format 2"));
+}
+
+// Asked again, a disk that was too small is still too small: the file's length proves nothing.
+TEST(DataFile, AHoleIsNoReserve) {
+  const TempDir dir;
+  if (::mount("tmpfs", dir.path().c_str(), "tmpfs", 0, "size=4m") != 0)
+    GTEST_SKIP() << "needs the right to mount a tmpfs: " << std::strerror(errno);
+  make_ledger(dir);
+  EXPECT_FALSE(reserve_data_file(dir.path(), 16U << 20U).value_or(true));
+  EXPECT_FALSE(reserve_data_file(dir.path(), 16U << 20U).value_or(true));
+  EXPECT_TRUE(check_data_file(dir.path()).has_value());
+  EXPECT_EQ(::umount(dir.path().c_str()), 0);
 }
 
 TEST(DataFile, ReservesOnceAndNeverShrinks) {

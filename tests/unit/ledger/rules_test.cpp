@@ -156,6 +156,19 @@ TEST(DecideSweep, EveryOpenRowButOurOwnClaimsHasATime) {
   }
 }
 
+// Law 13: our clock is twelve days behind while the row ends, and is then put right.
+TEST(DecideSettle, AClockThatIsBehindCannotEndTheMemory) {
+  Row row = claimed_row();
+  RuleContext behind = kContext;
+  behind.now = kNoon - hours(12 * 24);
+  Settlement settlement = settle_of(1, Fence(9), State::accepted, Effect::sent);
+  settlement.retention = hours(48);
+  const SettleDecision decision = decide_settle(std::move(row), settlement, behind);
+  ASSERT_TRUE(decision.write.has_value());
+  EXPECT_FALSE(may_forget(decision.write->state, decision.write->dead_letter,
+                          decision.write->keep_until, kNoon + hours(47)));
+}
+
 TEST(DecideSweep, DeadLettersFollowTheSlowerClock) {
   Row row = claimed_row();
   row.state = State::failed;

@@ -92,6 +92,18 @@ TEST(DeadLetter, AReasonCannotAddAHeader) {
   EXPECT_THAT(letter.headers, Contains(Pair("Sendonce-Reason", "a??Nats-Rollup: all")));
 }
 
+// NATS carries a tab in a value, and may carry worse; publishing it would be refused for ever.
+TEST(DeadLetter, NoControlCharacterKeepsTheCopyFromItsStream) {
+  Message m = message();
+  m.subject = "notify.otp.a\x01";
+  m.headers = {{"note", "a\tb\x7f"}, {"od:d\x02", "\xC3\xA4"}, {"", "x"}};
+  const Publication letter = dead_letter(m, "otp", "BadTopic", key());
+  EXPECT_THAT(letter.headers, Contains(Pair("Sendonce-Original-Subject", "notify.otp.a?")));
+  EXPECT_THAT(letter.headers, Contains(Pair("note", "a?b?")));
+  EXPECT_THAT(letter.headers, Contains(Pair("od?d?", "\xC3\xA4")));
+  EXPECT_THAT(letter.headers, Contains(Pair("?", "x")));
+}
+
 TEST(UndecodableLetter, IsNamedByItsPlaceInTheStream) {
   const Publication letter =
       undecodable_letter(message(), "otp", "NOTIFY", "$.channel: is missing");

@@ -98,6 +98,21 @@ TEST_F(EngineTest, AProbeThatItsClaimEndedIsRepeatedByAnother) {
   EXPECT_EQ(transport.submitted, 3U) << "the next one probes";
 }
 
+// 64 in flight: with 48 of them waiting for a held provider, nothing would be pulled for others.
+TEST_F(EngineTest, AHeldProviderDoesNotFillItsClass) {
+  arrive(message(1, token("aa")));
+  transport.answer_status(403);
+  step();
+  for (std::uint64_t i = 2; i <= 60; ++i)
+    arrive(message(i, token("t" + std::to_string(i)), "e" + std::to_string(i)));
+  EXPECT_EQ(broker.credits[0], 0U);
+  wait(seconds(2));
+  EXPECT_EQ(transport.submitted, 1U);
+  EXPECT_TRUE(broker.acked.empty());
+  EXPECT_EQ(broker.naked.size(), 60U - 48U) << "enough to pull again, and no more";
+  EXPECT_EQ(broker.credits[0], 16U);
+}
+
 TEST_F(EngineTest, LongWaitsGoBackToTheBroker) {
   arrive(message(1, token("aa")));
   HttpAnswer a;

@@ -34,6 +34,17 @@ TEST(Holds, AuthFaultHoldsAndIsProbedOnceWithGrowingPauses) {
   EXPECT_TRUE(h.may_start("", kStart + seconds(16)));
 }
 
+// It was too late for the probe to start: that proves nothing about the provider.
+TEST(Holds, WhatWeDidOurselvesClosesNoHold) {
+  Holds h;
+  h.report(of(Fault::auth), "", kUser, kStart);
+  const auto probe = h.may_start("", kStart + seconds(5));
+  ASSERT_TRUE(probe);
+  h.report(of(Fault::none), "", kUser, kStart + seconds(6), *probe);
+  EXPECT_TRUE(h.held(kStart + seconds(6)));
+  EXPECT_TRUE(h.may_start("", kStart + seconds(30))) << "the probe is given back";
+}
+
 TEST(Holds, ALateVerdictOfTheSameFaultDoesNotStretchTheHold) {
   Holds h;
   h.report(of(Fault::auth), "", kUser, kStart);
