@@ -56,8 +56,8 @@ class Provider {
   // ---- credentials: pure, in the shape of a call -------------------------------------------
   // False while no usable credential is at hand: nothing may be prepared.
   [[nodiscard]] virtual bool ready(WallTime now) const = 0;
-  // A request to the credential endpoint when one is due now; the caller has one under way at a time.
-  // Mints local tokens as a side effect.
+  // A request to the credential endpoint when one is due now; the caller has one under way at a
+  // time. Mints local tokens as a side effect.
   [[nodiscard]] virtual std::optional<HttpRequest> needs_auth(WallTime now) = 0;
   // An auth or config verdict names what to do; ok when a new credential was stored.
   [[nodiscard]] virtual Verdict accept_auth(const CallResult& result, WallTime now) = 0;

@@ -47,8 +47,8 @@ class FcmOauth {
   WallTime ends_{};                       // of the token at hand
   std::optional<WallTime> not_before_{};  // after a failed exchange
   std::uint32_t failures_ = 0;            // in a row
-  bool refused_ = false;        // the token at hand
-  bool after_refusal_ = false;  // the token at hand was fetched because of one
+  bool refused_ = false;                  // the token at hand
+  bool after_refusal_ = false;            // the token at hand was fetched because of one
 };
 
 }  // namespace sendonce

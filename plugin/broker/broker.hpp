@@ -38,8 +38,8 @@ struct Publication {
 struct Confirmation {
   Ticket ticket{};
   // unavailable: not known to be stored, publish again with the same id.
-  // invalid: the stream will never take it (too large, a header it may not have); the text says what
-  // to do.
+  // invalid: the stream will never take it (too large, a header it may not have); the text says
+  // what to do.
   Result<void> result{};
 };
 
