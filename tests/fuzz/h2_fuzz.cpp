@@ -239,9 +239,13 @@ void Connection::on_call_ended(Call& call, CallResult&& result) {
 void check_bounds(const HttpAnswer& answer) {
   SO_ASSERT(answer.body.size() <= kLimits.body_bytes);
   SO_ASSERT(answer.headers.size() <= kLimits.header_count);
-  SO_ASSERT(answer.headers.bytes() <= kLimits.header_bytes);
-  for (std::size_t i = 0; i < answer.headers.size(); ++i)
-    SO_ASSERT(!answer.headers[i].name.starts_with(':'));
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < answer.headers.size(); ++i) {
+    const Headers::View header = answer.headers[i];
+    SO_ASSERT(!header.name.starts_with(':'));
+    bytes += header.name.size() + header.value.size();
+  }
+  SO_ASSERT(bytes <= kLimits.header_bytes);
 }
 
 void Connection::check(const Call& call, const HttpAnswer& answer) const {
