@@ -71,23 +71,26 @@ TEST(OwnerLock, TheHolderIsNamed) {
 TEST(OwnerLock, AForkedChildDoesNotKeepIt) {
   const TempDir dir;
   int hold[2];
+  int ready[2];
   ASSERT_EQ(::pipe(hold), 0);
+  ASSERT_EQ(::pipe(ready), 0);
   pid_t child = 0;
+  char byte = 0;
   {
     const auto lock = OwnerLock::take(dir.path(), Mode::create);
     ASSERT_TRUE(lock.has_value());
     child = ::fork();
     if (child == 0) {
-      char byte = 0;
+      static_cast<void>(!::write(ready[1], "r", 1));
       ::close(hold[1]);
       static_cast<void>(!::read(hold[0], &byte, 1));  // until the parent says so
       ::_exit(0);
     }
+    ASSERT_EQ(::read(ready[0], &byte, 1), 1);             // it has let go of its copy
     EXPECT_EQ(take_elsewhere(dir.path()), Errc::denied);  // the parent lives
   }
   EXPECT_EQ(take_elsewhere(dir.path()), kTaken);  // although the child lives
-  ::close(hold[0]);
-  ::close(hold[1]);
+  for (const int fd : {hold[0], hold[1], ready[0], ready[1]}) ::close(fd);
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
 }
 
