@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "plugin/core/error.hpp"
 #include "tests/support/process.hpp"
@@ -42,6 +43,8 @@ class NatsServer {
   void lame_duck();  // SIGUSR2: the server asks its clients to go, then ends
   // Starts it again on the same port and store; it is killed before if it still runs.
   [[nodiscard]] Result<void> restart();
+  // More configuration text in the place of NatsOptions::extra, from the next restart() on.
+  void configure(std::string extra) { options_.extra = std::move(extra); }
   // The store is deleted: with restart() this is a server that has forgotten everything.
   void wipe_store();
 

@@ -36,10 +36,11 @@ Result<std::unique_ptr<World>> World::make(const WorldOptions& options) {
   if (world->options_.fakeprov.empty()) world->options_.fakeprov = beside_us("sendonce-fakeprov");
   SO_TRY(test::NatsServer server, test::NatsServer::start());
   world->server_ = std::make_unique<test::NatsServer>(std::move(server));
-  SO_CHECK(world->start_provider());
-  SO_CHECK(world->write_config());
+  world->provider_port_ = options.provider_port;
+  if (options.provider_port == 0) SO_CHECK(world->start_provider());
+  SO_CHECK(world->make_config());
   SetupOptions setup_options{.from = "all"};
-  if (setup({.config = world->config_path()}, setup_options) != 0)
+  if (options.setup && setup({.config = world->config_path()}, setup_options) != 0)
     return fail(Errc::internal, "setup failed, see above");
   return world;
 }
@@ -75,26 +76,30 @@ Result<void> World::start_provider() {
   return {};
 }
 
-Result<void> World::write_config() {
+std::string World::config_text() const {
+  const std::string credentials =
+      options_.credentials.empty() ? dir_.path().string() : options_.credentials;
   const std::string endpoint = "https://localhost:" + std::to_string(provider_port_);
   const std::string tuning =
       "concurrency = { connections = " + std::to_string(options_.connections) +
       ", streams = " + std::to_string(options_.streams) +
-      " }\ncall = { connect = \"2s\", total = \"3s\" }\ntls = { ca = \"" + path("ca.pem") +
-      "\" }\n";
-  const std::string text =
-      "config_version = 1\n\n[instance]\nname = \"demo\"\nstate_dir = \"" + path("state") +
-      "\"\nsocket = \"" + path("admin.sock") + "\"\ndrain = \"10s\"\n\n[nats]\nservers = [\"" +
-      server_->url() +
-      "\"]\n\n[ledger]\nmap_size = \"4GiB\"\n\n[provider.apns]\nkind = \"apns\"\nendpoint = \"" +
-      endpoint + "\"\ntopic = \"com.example.demo\"\nauth = { team = \"TEAM123456\", key_id = " +
-      "\"KEY1234567\", key = \"file:" + path("apns.p8") + "\" }\n" + tuning +
-      "\n[provider.fcm]\nkind = \"fcm\"\nendpoint = \"" + endpoint +
-      "\"\nauth = { service_account = \"file:" + path("service-account.json") + "\" }\n" + tuning +
-      "\n[defaults.class]\nroute = { push = [\"apns\", \"fcm\"] }\n" + options_.classes;
+      " }\ncall = { connect = \"2s\", total = \"" + options_.call_total + "\" }\ntls = { ca = \"" +
+      credentials + "/ca.pem\" }\n";
+  return "config_version = 1\n\n[instance]\nname = \"demo\"\nstate_dir = \"" + state_dir() +
+         "\"\nsocket = \"" + path("admin.sock") + "\"\ndrain = \"" + options_.drain +
+         "\"\n\n[nats]\nservers = [\"" + server_->url() + "\"]\n\n[ledger]\nmap_size = \"" +
+         options_.map_size + "\"\n\n[provider.apns]\nkind = \"apns\"\nendpoint = \"" + endpoint +
+         "\"\ntopic = \"com.example.demo\"\nauth = { team = \"TEAM123456\", key_id = " +
+         "\"KEY1234567\", key = \"file:" + credentials + "/apns.p8\" }\n" + tuning +
+         "\n[provider.fcm]\nkind = \"fcm\"\nendpoint = \"" + endpoint +
+         "\"\nauth = { service_account = \"file:" + credentials + "/service-account.json\" }\n" +
+         tuning + "\n[defaults.class]\nroute = { push = [\"apns\", \"fcm\"] }\n" + options_.classes;
+}
+
+Result<void> World::make_config() {
   std::error_code ignored;
-  std::filesystem::create_directory(path("state"), ignored);
-  dir_.write("sendonce.toml", text);
+  std::filesystem::create_directory(state_dir(), ignored);
+  write_config(config_text());
   auto loaded = load(config_path(), Surroundings::ignore);
   if (!loaded) return fail(Errc::internal, "the demo's own configuration is refused, see above");
   config_ = std::move(*loaded);

@@ -1,5 +1,5 @@
-// The world of `sendonce demo`: a private nats-server, the fake provider and the daemon, each a
-// real process on a free loopback port, all below one directory.
+// The world of `sendonce demo`, and of the tests of the daemon: a private nats-server, the fake
+// provider and the daemon, each a real process on a free loopback port, all below one directory.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,15 @@ struct WorldOptions {
   std::uint32_t connections = 1;
   std::uint32_t streams = 500;
   std::string directory{};  // to put everything below; default: the system's temporary one
+  // A provider that runs already and serves both kinds, and the directory with its ca.pem, apns.p8
+  // and service-account.json. 0: sendonce-fakeprov is started, and makes them.
+  std::uint16_t provider_port = 0;
+  std::string credentials{};
+  std::string state_dir{};  // default: below the directory
+  std::string map_size = "4GiB";
+  std::string drain = "10s";
+  std::string call_total = "3s";
+  bool setup = true;  // makes the ledger, streams and consumers
 };
 
 class World {
@@ -39,6 +48,8 @@ class World {
   [[nodiscard]] bool stop_daemon();       // SIGTERM; false: it did not end well
   [[nodiscard]] bool stop_provider();     // its record is complete afterwards
   [[nodiscard]] bool daemon_runs() { return daemon_.running(); }
+  [[nodiscard]] test::Process& daemon() { return daemon_; }
+  [[nodiscard]] test::NatsServer& server() { return *server_; }
   [[nodiscard]] pid_t daemon_pid() const { return daemon_.pid(); }
   [[nodiscard]] pid_t provider_pid() const { return provider_.pid(); }
   [[nodiscard]] pid_t server_pid() { return server_->process().pid(); }
@@ -49,9 +60,14 @@ class World {
 
   [[nodiscard]] const Config& config() const { return config_; }
   [[nodiscard]] std::string path(std::string_view name) const { return (dir_ / name).string(); }
+  [[nodiscard]] std::string state_dir() const {
+    return options_.state_dir.empty() ? path("state") : options_.state_dir;
+  }
   [[nodiscard]] std::string config_path() const { return path("sendonce.toml"); }
   [[nodiscard]] std::string record_path() const { return path("provider.jsonl"); }
   [[nodiscard]] std::string daemon_log() const { return path("sendonced.log"); }
+  // Replaces the configuration file; the daemon knows nothing of it yet.
+  void write_config(std::string_view text) const { dir_.write("sendonce.toml", text); }
   [[nodiscard]] std::string log_tail() const;  // of the daemon
   // Ends the processes and leaves the directory where it is.
   void keep();
@@ -59,7 +75,8 @@ class World {
  private:
   World() = default;
   [[nodiscard]] Result<void> start_provider();
-  [[nodiscard]] Result<void> write_config();
+  [[nodiscard]] Result<void> make_config();
+  [[nodiscard]] std::string config_text() const;
 
   WorldOptions options_{};
   test::TempDir dir_{};
