@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "plugin/core/assert.hpp"
@@ -41,6 +42,17 @@ KeyIndex::Place KeyIndex::place_of(const Key& key) const {
   hash = (hash ^ (hash >> 32U) ^ high) * 0xD6E8FEB86659FD93U;
   return {.segment = static_cast<std::size_t>(hash >> segment_shift_),
           .tag = (hash >> 16U) & 0xFFFFU};
+}
+
+void KeyIndex::reserve(std::uint64_t rows) {
+  // Keys fall into segments by chance: with two standard deviations more than the mean nearly all
+  // have room, and the memory stays that of a table that has grown by itself.
+  const double mean = static_cast<double>(rows) / static_cast<double>(segments_.size());
+  const auto capacity = static_cast<std::uint32_t>((mean + 2 * std::sqrt(mean)) * 5 / 4);
+  if (capacity <= kCapacityMin) return;
+  for (Segment& segment : segments_) {
+    if (segment.capacity < capacity) resize(segment, capacity);
+  }
 }
 
 void KeyIndex::insert(const Key& key, std::uint64_t sequence) {

@@ -39,6 +39,10 @@ class KeyIndex {
       __builtin_prefetch(&segment.slots[home(place.tag, segment.capacity)]);
   }
 
+  // Makes room for `rows` keys at once. Growing step by step would fill each segment again and
+  // again, half of the time of a start.
+  void reserve(std::uint64_t rows);
+
   // The key must not be there. 0 < sequence < 2^48.
   void insert(const Key& key, std::uint64_t sequence);
   // Nothing happens when the pair is not there.

@@ -101,7 +101,7 @@ Result<OwnerLock> OwnerLock::take(const std::string& directory, Mode mode) {
   int flags = O_CLOEXEC;
   flags |= mode == Mode::look ? O_RDONLY : O_RDWR;
   if (mode == Mode::create) flags |= O_CREAT;
-  Descriptor file(::open(path.c_str(), flags, 0600));
+  UniqueFd file(::open(path.c_str(), flags, 0600));
   if (!file) {
     const Errc code = errno == ENOENT ? Errc::invalid : Errc::denied;
     return fail(code, path + ": " + std::strerror(errno) +
@@ -119,7 +119,7 @@ Result<OwnerLock> OwnerLock::take(const std::string& directory, Mode mode) {
   return lock;
 }
 
-OwnerLock::OwnerLock(Descriptor file) : file_(std::move(file)) {}
+OwnerLock::OwnerLock(UniqueFd file) : file_(std::move(file)) {}
 
 OwnerLock::OwnerLock(OwnerLock&& other) noexcept = default;
 

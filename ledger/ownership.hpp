@@ -10,9 +10,9 @@
 
 #include <sys/types.h>
 
-#include "ledger/descriptor.hpp"
 #include "ledger/ledger_options.hpp"
 #include "plugin/core/error.hpp"
+#include "plugin/core/unique_fd.hpp"
 
 namespace sendonce {
 
@@ -33,8 +33,8 @@ class OwnerLock {
   ~OwnerLock();
 
  private:
-  explicit OwnerLock(Descriptor file);
-  Descriptor file_;
+  explicit OwnerLock(UniqueFd file);
+  UniqueFd file_;
 };
 
 // statfs(2)'s f_type: network, FUSE and overlay file systems cannot hold a ledger, and memory can

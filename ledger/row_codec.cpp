@@ -97,6 +97,9 @@ class Reader {
     const std::string_view found = raw(B::kSize);
     if (found.size() == B::kSize) std::memcpy(to.bytes.data(), found.data(), B::kSize);
   }
+  void skip(std::size_t size) {
+    if (need(size)) at_ += size;
+  }
   [[nodiscard]] bool complete() const { return good_ && at_ == bytes_.size(); }
   [[nodiscard]] bool good() const { return good_; }
 
@@ -183,6 +186,24 @@ bool read_enum(std::uint8_t value, E least, E greatest, E& to) {
   return value >= static_cast<std::uint8_t>(least) && value <= static_cast<std::uint8_t>(greatest);
 }
 
+// The small values that the fixed part ends in.
+struct EndsOfRow {
+  State state = State::claimed;
+  Effect effect = Effect::not_sent;
+  Fault fault = Fault::none;
+  DeadLetter dead_letter = DeadLetter::none;
+  std::size_t receipts = 0;
+};
+
+bool read_ends(Reader& r, EndsOfRow& to) {
+  bool good = read_enum(r.number<std::uint8_t>(), State::claimed, State::suppressed, to.state);
+  good &= read_enum(r.number<std::uint8_t>(), Effect::not_sent, Effect::sent, to.effect);
+  good &= read_enum(r.number<std::uint8_t>(), Fault::none, Fault::provider, to.fault);
+  good &= read_enum(r.number<std::uint8_t>(), DeadLetter::none, DeadLetter::lost, to.dead_letter);
+  to.receipts = r.number<std::uint8_t>();
+  return good && to.receipts <= kReceiptsKept && r.number<std::uint8_t>() == 0;
+}
+
 bool read_fixed(Reader& r, Row& row, std::size_t& receipts) {
   r.digest(row.key);
   r.digest(row.nid);
@@ -195,12 +216,14 @@ bool read_fixed(Reader& r, Row& row, std::size_t& receipts) {
   row.incarnation = Incarnation(r.number<std::uint32_t>());
   row.revision = r.number<std::uint32_t>();
   row.attempts = r.number<std::uint16_t>();
-  bool good = read_enum(r.number<std::uint8_t>(), State::claimed, State::suppressed, row.state);
-  good &= read_enum(r.number<std::uint8_t>(), Effect::not_sent, Effect::sent, row.effect);
-  good &= read_enum(r.number<std::uint8_t>(), Fault::none, Fault::provider, row.fault);
-  good &= read_enum(r.number<std::uint8_t>(), DeadLetter::none, DeadLetter::lost, row.dead_letter);
-  receipts = r.number<std::uint8_t>();
-  return good && receipts <= kReceiptsKept && r.number<std::uint8_t>() == 0;
+  EndsOfRow ends;
+  const bool good = read_ends(r, ends);
+  row.state = ends.state;
+  row.effect = ends.effect;
+  row.fault = ends.fault;
+  row.dead_letter = ends.dead_letter;
+  receipts = ends.receipts;
+  return good;
 }
 
 bool read_optional(Reader& r, std::uint8_t presence, Row& row) {
@@ -292,22 +315,35 @@ Result<void> decode_row(std::string_view bytes, Row& row) {
   return {};
 }
 
+// Not through a Row: a start with ten million rows peeks at each, and strings it does not look at
+// would be half of the work.
 Result<RowPeek> peek_row(std::string_view bytes) {
   SO_TRY(const std::string_view record, checked_envelope(bytes));
-  Row row;
+  const auto presence = load<std::uint8_t>(record, 7);
+  const auto skip_if = [presence](Reader& r, std::uint8_t bit) {
+    if ((presence & bit) != 0) r.skip(sizeof(std::uint64_t));
+  };
+  RowPeek peek;
   Reader r(record, kKeyAt);
-  std::size_t receipts = 0;
-  if (!read_fixed(r, row, receipts)) return corrupt("value out of range");
-  if (!read_optional(r, load<std::uint8_t>(record, 7), row)) return corrupt("presence bits");
-  return RowPeek{.key = row.key,
-                 .event = row.event,
-                 .recipient = row.recipient,
-                 .campaign = row.campaign,
-                 .state = row.state,
-                 .dead_letter = row.dead_letter,
-                 .incarnation = row.incarnation,
-                 .created = row.created,
-                 .keep_until = row.keep_until};
+  r.digest(peek.key);
+  r.skip(Nid::kSize + Fingerprint::kSize);
+  peek.event = LookupHash(r.number<std::uint64_t>());
+  peek.recipient = LookupHash(r.number<std::uint64_t>());
+  r.skip(sizeof(std::uint64_t));  // fence
+  peek.created = wall_time(r.number<std::uint64_t>());
+  r.skip(sizeof(std::uint64_t));  // deadline
+  peek.incarnation = Incarnation(r.number<std::uint32_t>());
+  r.skip(sizeof(std::uint32_t) + sizeof(std::uint16_t));  // revision, attempts
+  EndsOfRow ends;
+  if (!read_ends(r, ends)) return corrupt("value out of range");
+  peek.state = ends.state;
+  peek.dead_letter = ends.dead_letter;
+  for (const Presence bit : {has_lease_end, has_next_at, Presence::has_ended}) skip_if(r, bit);
+  if ((presence & has_keep_until) != 0) peek.keep_until = wall_time(r.number<std::uint64_t>());
+  skip_if(r, has_ticket);
+  if ((presence & has_campaign) != 0) peek.campaign = LookupHash(r.number<std::uint64_t>());
+  if ((presence & ~unsigned{kPresenceKnown}) != 0 || !r.good()) return corrupt("presence bits");
+  return peek;
 }
 
 bool is_row_of(std::string_view bytes, const Key& key) {

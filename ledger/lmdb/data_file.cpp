@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "ledger/bytes.hpp"
-#include "ledger/descriptor.hpp"
+#include "plugin/core/unique_fd.hpp"
 
 namespace sendonce {
 namespace {
@@ -60,7 +60,7 @@ Result<std::optional<Meta>> read_meta(int fd, std::uint64_t at, const std::strin
 
 Result<DataFileState> check_data_file(const std::string& directory) {
   const std::string path = directory + "/" + kDataFile;
-  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) {
     if (errno == ENOENT)
       return file_error(Errc::invalid, path, "does not exist; `sendonce setup` makes a ledger");
@@ -92,7 +92,7 @@ Result<DataFileState> check_data_file(const std::string& directory) {
 
 Result<bool> reserve_data_file(const std::string& directory, std::uint64_t bytes) {
   const std::string path = directory + "/" + kDataFile;
-  const Descriptor fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!fd) return file_error(Errc::unavailable, path, std::strerror(errno));
   struct stat st{};
   if (::fstat(fd.get(), &st) != 0) return file_error(Errc::unavailable, path, std::strerror(errno));

@@ -15,6 +15,7 @@
 #include "ledger/lmdb/lmdb_tables.hpp"
 #include "plugin/core/random.hpp"
 #include "plugin/core/text.hpp"
+#include "plugin/core/unique_fd.hpp"
 
 namespace sendonce {
 namespace {
@@ -26,7 +27,7 @@ constexpr std::size_t kSecretBytes = 32;
 constexpr std::uint64_t kFirstSerial = std::uint64_t{1} << 32U;  // 0 is nobody's fence
 
 Result<void> sync_directory(const std::string& directory) {
-  const Descriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd || ::fsync(fd.get()) != 0)
     return fail(Errc::unavailable, directory + ": " + std::strerror(errno));
   return {};

@@ -58,6 +58,8 @@ class RowTable {
     std::string bytes{};  // of one that lives on
   };
 
+  // Puts what has been read into the index; its cache misses overlap.
+  void index_all(std::vector<IndexChange>& read);
   // The sequence of `key`'s row and its bytes; 0 when there is none.
   [[nodiscard]] Result<std::uint64_t> locate(const LmdbTxn& txn, const Key& key,
                                              std::string_view& bytes) const;

@@ -92,6 +92,15 @@ struct BenchOptions {
   std::string directory{};  // on the file system to measure; default: the current one
   std::string fakeprov{};
 };
+struct BenchLedgerOptions {
+  std::vector<std::uint64_t> rows{0, 10'000'000};  // in the store before it is measured
+  std::uint64_t batch = 100;                       // claims a transaction
+  double seconds = 3;                              // of one measurement
+  std::uint32_t repeat = 3;
+  std::string directory{};  // on the file system to measure; default: the current one
+  bool keep = false;        // the filled ledgers, for the next run
+};
+int bench_ledger(const Common& common, const BenchLedgerOptions& options);
 int bench_transport(const Common& common, const BenchOptions& options);
 int bench_pipeline(const Common& common, const BenchOptions& options);
 

@@ -22,6 +22,7 @@ struct Commands {
   TailOptions tail{};
   DemoOptions demo{};
   BenchOptions bench{};
+  BenchLedgerOptions bench_ledger{};
   bool jsonl = false;
   std::function<int()> chosen{};
 };
@@ -127,10 +128,27 @@ void add_demo(CLI::App& app, Commands& c) {
   d->callback([&c] { c.chosen = [&c] { return demo(c.common, c.demo); }; });
 }
 
+void add_bench_ledger(CLI::App& bench, Commands& c) {
+  BenchLedgerOptions& o = c.bench_ledger;
+  auto* ledger = command(bench, "ledger", "Durable claims and outcomes, empty and with many rows",
+                         "sendonce bench ledger --rows 0,1000000");
+  ledger->add_option("--rows", o.rows, "In the ledger before it is measured; 10 million take 3 GB")
+      ->delimiter(',')
+      ->capture_default_str();
+  ledger->add_option("--batch", o.batch, "Claims a transaction, 1000 at most")
+      ->capture_default_str();
+  ledger->add_option("--seconds", o.seconds, "Of one measurement")->capture_default_str();
+  ledger->add_option("--repeat", o.repeat, "Measurements each, in turns")->capture_default_str();
+  ledger->add_option("--directory", o.directory, "On the file system to measure; default: here");
+  ledger->add_flag("--keep", o.keep, "Leave the filled ledgers there for the next run");
+  ledger->callback([&c] { c.chosen = [&c] { return bench_ledger(c.common, c.bench_ledger); }; });
+}
+
 void add_bench(CLI::App& app, Commands& c) {
   auto* bench = command(app, "bench", "Measure on this machine (docs/performance.md)",
                         "sendonce bench transport --json");
   bench->require_subcommand(1);
+  add_bench_ledger(*bench, c);
   BenchOptions& o = c.bench;
   auto* transport = command(*bench, "transport", "The HTTP/2 sender against h2load",
                             "sendonce bench transport --requests 500000");

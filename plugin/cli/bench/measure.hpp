@@ -22,6 +22,19 @@ namespace sendonce::cli {
 // Of all processes on this machine, since boot.
 [[nodiscard]] Duration cpu_of_machine();
 
+// What this process and the machine have used so far, or between two looks.
+struct Usage {
+  double own_seconds = 0;    // CPU of this process
+  double all_seconds = 0;    // of the whole machine
+  double written_bytes = 0;  // by this process, to a disk
+  [[nodiscard]] static Usage now();
+  friend Usage operator-(const Usage& to, const Usage& from) {
+    return {.own_seconds = to.own_seconds - from.own_seconds,
+            .all_seconds = to.all_seconds - from.all_seconds,
+            .written_bytes = to.written_bytes - from.written_bytes};
+  }
+};
+
 [[nodiscard]] double median(std::vector<double> values);
 // Thousands separated; `digits` behind the point.
 [[nodiscard]] std::string number(double value, int digits);
@@ -32,7 +45,7 @@ namespace sendonce::cli {
 struct MachineFacts {
   unsigned cores = 0;
   std::string file_system{};    // of the directory
-  double fdatasync_p50_us = 0;  // 4 KiB appended and synced
+  double fdatasync_p50_us = 0;  // the same 4 KiB written and synced
 };
 [[nodiscard]] Result<MachineFacts> look_at_machine(const std::string& directory);
 [[nodiscard]] std::string facts_line(const MachineFacts& facts);

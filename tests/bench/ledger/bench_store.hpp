@@ -1,42 +1,22 @@
-// One store under the ledger's work: durable claims of new keys and outcomes of earlier ones.
+// Other stores under the ledger's work.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
+#include "plugin/cli/bench/ledger_store.hpp"
 #include "plugin/core/error.hpp"
 
 namespace sendonce::bench {
 
-class BenchStore {
- public:
-  virtual ~BenchStore() = default;
-  [[nodiscard]] virtual std::string_view name() const = 0;
-
-  // One durable transaction: claims `count` new keys from `first` on and, unless `settle_from` is
-  // negative, records the outcome of as many earlier ones.
-  [[nodiscard]] virtual Result<void> batch(std::uint64_t first, std::uint64_t count,
-                                           std::int64_t settle_from) = 0;
-  // The same without syncing each transaction, to fill the store; durable on return.
-  [[nodiscard]] virtual Result<void> preload(std::uint64_t rows) = 0;
-
-  // CPU seconds used by other processes on the store's behalf.
-  [[nodiscard]] virtual double server_cpu_seconds() const { return 0; }
-  [[nodiscard]] virtual std::string detail() const { return {}; }
-};
+using cli::BenchStore;
+using cli::fill_key;
+using cli::kValueBytes;
 
 // Each in an empty directory of its own. Errc::unavailable: it is not installed here.
-[[nodiscard]] Result<std::unique_ptr<BenchStore>> make_sendonce(const std::string& directory);
 [[nodiscard]] Result<std::unique_ptr<BenchStore>> make_sqlite(const std::string& directory);
 [[nodiscard]] Result<std::unique_ptr<BenchStore>> make_redis(const std::string& directory);
 // On a server that runs already; makes and drops a table of its own.
 [[nodiscard]] Result<std::unique_ptr<BenchStore>> make_postgres(const std::string& conninfo);
-
-// 32 bytes that look like a digest.
-void fill_key(std::uint64_t number, char* to);
-// What the other stores keep beside the key: as much as an ordinary row of ours.
-inline constexpr std::size_t kValueBytes = 160;
 
 }  // namespace sendonce::bench

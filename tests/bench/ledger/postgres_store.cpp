@@ -1,12 +1,12 @@
 #include "tests/bench/ledger/bench_store.hpp"
 
 #ifdef SENDONCE_BENCH_POSTGRES
+#include <algorithm>
 #include <array>
-#include <fstream>
-#include <sstream>
 
 #include <libpq-fe.h>
-#include <unistd.h>
+
+#include "plugin/cli/bench/measure.hpp"
 
 namespace sendonce::bench {
 namespace {
@@ -73,22 +73,16 @@ class PostgresStore final : public BenchStore {
 
   Result<void> preload(std::uint64_t rows) override {
     constexpr std::uint64_t kChunk = 20'000;
-    for (std::uint64_t i = 0; i < rows; i += kChunk) SO_CHECK(batch(i, kChunk, -1));
+    for (std::uint64_t i = 0; i < rows; i += kChunk)
+      SO_CHECK(batch(i, std::min(kChunk, rows - i), -1));
     return execute("CHECKPOINT");
   }
 
   // Of our backend; the writers that all share are not counted, which favours it.
   double server_cpu_seconds() const override {
-    std::ifstream stat("/proc/" + std::to_string(PQbackendPID(connection_)) + "/stat");
-    std::string text;
-    if (!std::getline(stat, text)) return 0;
-    std::istringstream fields(text.substr(text.rfind(')') + 2));
-    std::string skipped;
-    for (int i = 0; i < 11; ++i) fields >> skipped;
-    double user = 0;
-    double system = 0;
-    fields >> user >> system;
-    return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+    return std::chrono::duration<double>(
+               cli::cpu_of(PQbackendPID(connection_)).value_or(Duration{}))
+        .count();
   }
 
  private:

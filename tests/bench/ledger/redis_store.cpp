@@ -1,11 +1,10 @@
 #include "tests/bench/ledger/bench_store.hpp"
 
 // Redis with appendfsync always, spoken to in RESP over a Unix socket, pipelined.
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include <signal.h>
 #include <spawn.h>
@@ -14,7 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ledger/descriptor.hpp"
+#include "plugin/cli/bench/measure.hpp"
+#include "plugin/core/unique_fd.hpp"
 
 extern char** environ;
 
@@ -53,21 +53,13 @@ class RedisStore final : public BenchStore {
   Result<void> preload(std::uint64_t rows) override {
     constexpr std::uint64_t kChunk = 2000;
     SO_CHECK(exchange("CONFIG SET appendfsync no\r\n", 1));
-    for (std::uint64_t i = 0; i < rows; i += kChunk) SO_CHECK(batch(i, kChunk, -1));
+    for (std::uint64_t i = 0; i < rows; i += kChunk)
+      SO_CHECK(batch(i, std::min(kChunk, rows - i), -1));
     return exchange("CONFIG SET appendfsync always\r\n", 1);
   }
 
   double server_cpu_seconds() const override {
-    std::ifstream stat("/proc/" + std::to_string(server_) + "/stat");
-    std::string text;
-    std::getline(stat, text);
-    std::istringstream fields(text.substr(text.rfind(')') + 2));
-    std::string skipped;
-    for (int i = 0; i < 11; ++i) fields >> skipped;
-    double user = 0;
-    double system = 0;
-    fields >> user >> system;
-    return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+    return std::chrono::duration<double>(cli::cpu_of(server_).value_or(Duration{})).count();
   }
 
  private:
@@ -105,7 +97,7 @@ class RedisStore final : public BenchStore {
     if (path.size() >= sizeof address.sun_path) return fail(Errc::invalid, "path too long");
     std::memcpy(address.sun_path, path.data(), path.size());
     for (int attempt = 0; attempt < 200; ++attempt) {
-      Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
       if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
         socket_ = std::move(fd);
         return {};
@@ -151,7 +143,7 @@ class RedisStore final : public BenchStore {
   }
 
   pid_t server_ = 0;
-  Descriptor socket_{};
+  UniqueFd socket_{};
 };
 
 }  // namespace

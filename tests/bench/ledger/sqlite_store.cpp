@@ -1,6 +1,7 @@
 #include "tests/bench/ledger/bench_store.hpp"
 
 #ifdef SENDONCE_BENCH_SQLITE
+#include <algorithm>
 #include <array>
 
 #include <sqlite3.h>
@@ -44,7 +45,8 @@ class SqliteStore final : public BenchStore {
   Result<void> preload(std::uint64_t rows) override {
     constexpr std::uint64_t kChunk = 20'000;
     SO_CHECK(execute("PRAGMA synchronous=OFF"));
-    for (std::uint64_t i = 0; i < rows; i += kChunk) SO_CHECK(batch(i, kChunk, -1));
+    for (std::uint64_t i = 0; i < rows; i += kChunk)
+      SO_CHECK(batch(i, std::min(kChunk, rows - i), -1));
     SO_CHECK(execute("PRAGMA wal_checkpoint(TRUNCATE)"));
     return execute("PRAGMA synchronous=FULL");
   }

@@ -42,6 +42,19 @@ TEST(KeyIndex, FindsAcrossManyGrowths) {
   EXPECT_LE(index.memory_bytes(), 300'000U * 14);
 }
 
+TEST(KeyIndex, RoomMadeAtOnceIsUsedAndNotWasted) {
+  constexpr std::uint64_t kRows = 300'000;
+  KeyIndex index(1'000'000, 99);
+  index.reserve(kRows);
+  const std::size_t made = index.memory_bytes();
+  EXPECT_LE(made, kRows * 12);
+  Random random(1);
+  for (std::uint64_t i = 1; i <= kRows; ++i) index.insert(random_key(random), i);
+  EXPECT_LE(index.memory_bytes(), made + made / 8);
+  random = Random(1);
+  for (std::uint64_t i = 1; i <= kRows; ++i) ASSERT_EQ(find(index, random_key(random), i), i);
+}
+
 TEST(KeyIndex, FalseCandidatesAreRare) {
   KeyIndex index(300'000, 5);
   Random random(2);

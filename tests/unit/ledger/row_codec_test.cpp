@@ -206,11 +206,28 @@ TEST(RowCodec, WrongValuesUnderARightChecksumAreRefused) {
     std::memcpy(bytes.data(), &crc, sizeof crc);
     const auto decoded = decode_row(bytes);  // must neither crash nor read beyond
     if (!decoded) ++refused;
+    const auto peek = peek_row(bytes);
     if (decoded) {
+      ASSERT_TRUE(peek.has_value()) << peek.error().text;
+      EXPECT_EQ(peek->state, decoded->state);
+      EXPECT_EQ(peek->campaign, decoded->campaign);
+      EXPECT_EQ(peek->keep_until, decoded->keep_until);
       EXPECT_EQ(encode_row(*decoded).size(), bytes.size());
     }
   }
   EXPECT_GT(refused, 0);
+}
+
+// A start reads no more of an ended row than this.
+TEST(RowCodec, PeekRefusesValuesOutOfRange) {
+  const std::string good = encode_row(full());
+  for (const std::size_t at : {122U, 123U, 124U, 125U, 126U, 127U}) {
+    std::string bytes = good;
+    bytes[at] = '\x63';
+    const std::uint32_t crc = crc32c(std::string_view(bytes).substr(4));
+    std::memcpy(bytes.data(), &crc, sizeof crc);
+    EXPECT_FALSE(peek_row(bytes).has_value()) << at;
+  }
 }
 
 TEST(RowCodec, ANewerVersionIsNamed) {

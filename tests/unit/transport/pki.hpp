@@ -1,7 +1,9 @@
-// Throw-away certificates, made once per process in a temporary folder.
+// The certificates of these tests as files, made once per process.
 #pragma once
 
 #include <string>
+
+#include "tests/support/temp_dir.hpp"
 
 namespace sendonce::test {
 
@@ -15,15 +17,11 @@ class Pki {
   [[nodiscard]] std::string key(const std::string& name) const { return at(name + ".key"); }
   [[nodiscard]] std::string ca() const { return at("ca.pem"); }
   [[nodiscard]] std::string other_ca() const { return at("other.pem"); }
-  [[nodiscard]] std::string at(const std::string& file) const { return folder_ + "/" + file; }
-
-  Pki(const Pki&) = delete;
-  Pki& operator=(const Pki&) = delete;
-  ~Pki();
+  [[nodiscard]] std::string at(const std::string& file) const { return (folder_ / file).string(); }
 
  private:
   Pki();
-  std::string folder_;
+  TempDir folder_{};
 };
 
 }  // namespace sendonce::test
