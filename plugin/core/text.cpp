@@ -194,7 +194,7 @@ void append_json_string(std::string& out, std::string_view text) {
   // libstdc++ 12 hands the callback its new capacity instead of the size: not looked at.
   out.resize_and_overwrite(after, [&](char* data, std::size_t /*size*/) {
     data[before] = '"';
-    std::memcpy(data + before + 1, text.data(), clean);
+    text.copy(data + before + 1, clean);  // memcpy may not be given the null of an empty view
     data[after - 1] = '"';
     return after;
   });

@@ -109,6 +109,10 @@ TEST(JsonString, EscapesAtEveryOffset) {
   }
 }
 
+TEST(JsonString, AnEmptyViewPointsNowhere) {
+  EXPECT_EQ(json(std::string_view{}), R"("")");
+}
+
 TEST(JsonString, AppendsToWhatIsThere) {
   std::string out = "x";
   append_json_string(out, "a\nb");
