@@ -195,8 +195,18 @@ bool DaemonTest::within(seconds limit, const std::function<bool()>& so) {
   return eventually(so, limit, std::chrono::milliseconds(20));
 }
 
+// By the consumers: a killed nats-server 2.9 leaves acked messages on a work queue for good, which
+// no consumer delivers again (measured: 44 of 450 after three kills).
 bool DaemonTest::settled(seconds limit) {
-  return within(limit, [this] { return stored() == 0; });
+  return within(limit, [this] {
+    std::uint64_t left = 0;
+    for (const char* durable : {"sendonce_otp", "sendonce_marketing"}) {
+      const Json info = api("CONSUMER.INFO.NOTIFY." + std::string(durable));
+      left += info.value("num_pending", std::uint64_t{1}) +
+              info.value("num_ack_pending", std::uint64_t{1});
+    }
+    return left == 0;
+  });
 }
 
 void DaemonTest::expect_no_early_ack(std::uint64_t published) {

@@ -68,7 +68,7 @@ class DaemonTest : public ::testing::Test {
   // Of the ledger, offline, by event.
   [[nodiscard]] std::map<int, State> rows() const;
   [[nodiscard]] static bool within(seconds limit, const std::function<bool()>& so);
-  [[nodiscard]] bool settled(seconds limit = seconds(90));  // nothing is left on the stream
+  [[nodiscard]] bool settled(seconds limit = seconds(90));  // every message is acked
 
   // No message is acked before its row has ended. Of this life of the daemon.
   void expect_no_early_ack(std::uint64_t published);
