@@ -88,6 +88,7 @@ Result<void> LedgerBench::prepare() {
   const std::string directory = options_.directory.empty() ? "." : options_.directory;
   SO_TRY(facts_, look_at_machine(directory));
   root_ = fs::absolute(directory) / "sendonce-bench-ledger";
+  if (!options_.keep) fs::remove_all(root_);  // of a run that was cut short
   std::vector<std::uint64_t> rows = options_.rows;
   std::ranges::sort(rows);
   for (const std::uint64_t n : rows) {
@@ -309,11 +310,17 @@ int LedgerBench::run() {
     ready = round();
   }
   if (ready) report();
-  const bool keep = options_.keep;
+  const bool keep = options_.keep && ready;
+  for (const Level& level : levels_) {
+    if (keep && level.rows > 0) static_cast<void>(store_of(level.contender).settle_open());
+  }
   levels_.clear();
   scratch_ = {};
   std::error_code ignored;
-  if (!root_.empty()) fs::remove_all(keep ? path("scratch") : root_, ignored);
+  if (!root_.empty()) {
+    for (const std::string& made : {path("scratch"), path(kept_name(0)), keep ? "" : root_})
+      fs::remove_all(made, ignored);
+  }
   return ready ? EX_OK : failed(ready.error());
 }
 
