@@ -16,6 +16,8 @@ struct ApnsOptions {
   // As Apple names it. Empty: by the topic's suffix (".voip", …), else "alert", or "background" for
   // a notification that shows nothing.
   std::string push_type{};
+
+  friend bool operator==(const ApnsOptions&, const ApnsOptions&) = default;
 };
 
 // `tokens` is borrowed and shared with every provider of the same team and key. invalid: which

@@ -31,6 +31,7 @@ class ApnsTokenSource {
   // Mints when there is no token or it has reached its refresh age, by either direction of a clock
   // that was set. Never because of an answer: see refused().
   void keep_fresh(WallTime now);
+  void set_refresh(Duration refresh) { refresh_ = refresh; }
   // False while the token at hand, if any, is too old to be accepted.
   [[nodiscard]] bool usable(WallTime now) const;
   // "bearer eyJ…"; empty before the first token.

@@ -14,6 +14,8 @@ struct FcmOptions {
   Credential service_account{};  // contents of the JSON file
   std::string project{};         // empty: the service account's
   std::string token_endpoint{};  // empty: the service account's token_uri
+
+  friend bool operator==(const FcmOptions&, const FcmOptions&) = default;
 };
 
 // invalid: which option or member of the file is wrong, and why.

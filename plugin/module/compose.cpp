@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "classifiers/apns/apns_provider.hpp"
-#include "classifiers/fcm/fcm_provider.hpp"
 #include "config/credentials.hpp"
 
 namespace sendonce {
@@ -14,32 +12,32 @@ std::unexpected<Error> fault_of(const ProviderConfig& c, Error error) {
   return fail(error.code, "provider." + c.name + ": " + error.text);
 }
 
-Result<std::unique_ptr<Provider>> make_apns(const ProviderConfig& c, std::string_view directory,
-                                            ApnsTokenSources& tokens) {
+Result<Making> apns_making(const ProviderConfig& c, std::string_view directory,
+                           ApnsTokenSources& tokens) {
   SO_ASSERT(c.key.has_value());  // the loader insists
   SO_TRY(Credential key, read_credential(*c.key, directory));
   SO_TRY(ApnsTokenSource * source,
          tokens.get(
              {.team = c.team, .key_id = c.key_id, .key = std::move(key), .refresh = c.refresh}));
-  return make_apns_provider(
-      {.topic = c.topic, .sandbox = c.environment == ApnsEnvironment::sandbox}, *source);
+  return ApnsMaking{
+      {.topic = c.topic, .sandbox = c.environment == ApnsEnvironment::sandbox}, source, c.refresh};
 }
 
-Result<std::unique_ptr<Provider>> make_fcm(const ProviderConfig& c, std::string_view directory) {
+Result<Making> fcm_making(const ProviderConfig& c, std::string_view directory) {
   SO_ASSERT(c.service_account.has_value());
   SO_TRY(Credential account, read_credential(*c.service_account, directory));
-  return make_fcm_provider({.service_account = std::move(account),
-                            .project = c.project,
-                            .token_endpoint = c.token_endpoint});
+  return FcmOptions{.service_account = std::move(account),
+                    .project = c.project,
+                    .token_endpoint = c.token_endpoint};
 }
 
-Result<std::unique_ptr<Provider>> make_provider(const ProviderConfig& c, std::string_view directory,
-                                                ApnsTokenSources& tokens) {
+Result<Making> making_of(const ProviderConfig& c, std::string_view directory,
+                         ApnsTokenSources& tokens) {
   switch (c.kind) {
     case ProviderKind::apns:
-      return make_apns(c, directory, tokens);
+      return apns_making(c, directory, tokens);
     case ProviderKind::fcm:
-      return make_fcm(c, directory);
+      return fcm_making(c, directory);
     case ProviderKind::webpush:
     case ProviderKind::sms:
     case ProviderKind::email:
@@ -47,6 +45,32 @@ Result<std::unique_ptr<Provider>> make_provider(const ProviderConfig& c, std::st
       break;
   }
   return fail(Errc::invalid, "this version has no provider of kind " + std::string(name(c.kind)));
+}
+
+Result<std::unique_ptr<Provider>> make_provider(const Making& making) {
+  if (const auto* apns = std::get_if<ApnsMaking>(&making))
+    return make_apns_provider(apns->options, *apns->tokens);
+  return make_fcm_provider(std::get<FcmOptions>(making));
+}
+
+// `in_use` is the provider from then on, this one or the one that runs.
+Result<MadeProvider> make_or_keep(const ProviderConfig& c, std::string_view directory,
+                                  ApnsTokenSources& tokens, const MadeProvider* running,
+                                  Provider*& in_use) {
+  MadeProvider made;
+  SO_TRY(made.from, making_of(c, directory, tokens));
+  if (running != nullptr && running->from == made.from) {
+    in_use = running->provider.get();
+    return made;
+  }
+  SO_TRY(made.provider, make_provider(made.from));
+  in_use = made.provider.get();
+  // Part of every key: a service account of another project must not go unnoticed.
+  if (running != nullptr && running->provider->app_scope() != in_use->app_scope())
+    return fail(Errc::invalid,
+                "its credential is for another app or project, which every delivery key holds: "
+                "restart sendonced");
+  return made;
 }
 
 Result<H2Options> transport_of(const ProviderConfig& c, const Capabilities& can,
@@ -97,22 +121,34 @@ Result<ApnsTokenSource*> ApnsTokenSources::get(const ApnsTokenOptions& options) 
 }
 
 Result<Composition> compose(const Config& config, std::string_view credentials_dir,
-                            ApnsTokenSources& tokens) {
+                            ApnsTokenSources& tokens, const Composition* running) {
   Composition out;
-  for (const ProviderConfig& c : config.providers) {
-    auto provider = make_provider(c, credentials_dir, tokens);
-    if (!provider) return fault_of(c, std::move(provider.error()));
-    auto transport = transport_of(c, (*provider)->capabilities(), credentials_dir);
+  for (std::size_t i = 0; i < config.providers.size(); ++i) {
+    const ProviderConfig& c = config.providers[i];
+    const MadeProvider* before = running != nullptr ? &running->providers[i] : nullptr;
+    Provider* provider = nullptr;
+    auto made = make_or_keep(c, credentials_dir, tokens, before, provider);
+    if (!made) return fault_of(c, std::move(made.error()));
+    auto transport = transport_of(c, provider->capabilities(), credentials_dir);
     if (!transport) return fault_of(c, std::move(transport.error()));
-    out.slots.push_back({.config = c, .provider = provider->get()});
+    out.slots.push_back({.config = c, .provider = provider});
     out.transports.push_back(std::move(*transport));
-    out.providers.push_back(std::move(*provider));
+    out.providers.push_back(std::move(*made));
   }
   for (std::size_t i = 0; i < config.classes.size(); ++i) {
     SO_TRY(ClassPolicy policy, policy_of(config, i));
     out.classes.push_back(std::move(policy));
   }
   return out;
+}
+
+void take_over(Composition& running, Composition& next) {
+  for (std::size_t i = 0; i < next.providers.size(); ++i) {
+    MadeProvider& made = next.providers[i];
+    if (made.provider == nullptr) made.provider = std::move(running.providers[i].provider);
+    if (const auto* apns = std::get_if<ApnsMaking>(&made.from))
+      apns->tokens->set_refresh(apns->refresh);
+  }
 }
 
 LedgerOptions ledger_options(const Config& config) {

@@ -5,9 +5,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "classifiers/apns/apns_provider.hpp"
 #include "classifiers/apns/apns_token.hpp"
+#include "classifiers/fcm/fcm_provider.hpp"
 #include "classifiers/provider.hpp"
 #include "config/schema.hpp"
 #include "ledger/ledger_options.hpp"
@@ -34,16 +37,37 @@ class ApnsTokenSources {
   std::vector<Entry> entries_{};
 };
 
+// What a provider was made of: from the same, a reload makes no other.
+struct ApnsMaking {
+  ApnsOptions options{};
+  ApnsTokenSource* tokens = nullptr;
+  Duration refresh{};  // of the source, which goes on: no reason for another provider
+  friend bool operator==(const ApnsMaking& a, const ApnsMaking& b) {
+    return a.options == b.options && a.tokens == b.tokens;
+  }
+};
+using Making = std::variant<ApnsMaking, FcmOptions>;
+
+struct MadeProvider {
+  Making from{};
+  std::unique_ptr<Provider> provider{};  // null: the one that runs would be the same, see take_over
+};
+
 struct Composition {
-  std::vector<std::unique_ptr<Provider>> providers{};
+  std::vector<MadeProvider> providers{};
   std::vector<ProviderSlot> slots{};    // by ProviderIndex; borrow from `providers`
   std::vector<H2Options> transports{};  // by ProviderIndex
   std::vector<ClassPolicy> classes{};   // by ClassIndex; the scope has the same index
 };
 
-// An error names the provider and what to do about it.
+// An error names the provider and what to do about it. With what runs, of a configuration that has
+// the same providers in the same order: those that would be the same are not made, and the slots
+// borrow from `running`, until take_over() hands them on.
 [[nodiscard]] Result<Composition> compose(const Config& config, std::string_view credentials_dir,
-                                          ApnsTokenSources& tokens);
+                                          ApnsTokenSources& tokens,
+                                          const Composition* running = nullptr);
+// Moves into `next` what it has not made anew; `running` may go afterwards. Engine thread.
+void take_over(Composition& running, Composition& next);
 
 // The ledger of this instance; its scopes are those of the classes, in their order.
 [[nodiscard]] LedgerOptions ledger_options(const Config& config);

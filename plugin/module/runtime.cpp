@@ -85,9 +85,7 @@ Result<void> Runtime::start_parts() {
   events_.info("ledger.opened", {{"id", p.ledger->id()}, {"rows", p.ledger->stats().rows}});
 
   SO_TRY(p.transport, H2Transport::create(clock_, events_, system_seed()));
-  for (std::size_t i = 0; i < p.composition.transports.size(); ++i)
-    SO_CHECK(p.transport->add_provider(ProviderIndex(static_cast<std::uint16_t>(i)),
-                                       p.composition.transports[i]));
+  SO_CHECK(p.transport->set_providers(p.composition.transports));
   H2Transport& transport = *p.transport;
   p.lane = std::make_unique<LedgerThread>(
       *p.ledger, clock_,
@@ -133,15 +131,13 @@ Result<void> Runtime::reload() {
   put_in_order(loaded.config->providers, config_.providers);
   put_in_order(loaded.config->classes, config_.classes);
   Parts& p = *parts_;
-  SO_TRY(Composition next, compose(*loaded.config, credentials_dir_, p.tokens));
+  SO_TRY(Composition next, compose(*loaded.config, credentials_dir_, p.tokens, &p.composition));
   Result<void> applied{};
   p.engine_thread->run([&](Engine& engine) {
-    for (std::size_t i = 0; i < next.transports.size(); ++i) {
-      applied = p.transport->add_provider(ProviderIndex(static_cast<std::uint16_t>(i)),
-                                          next.transports[i]);
-      if (!applied) return;
-    }
+    applied = p.transport->set_providers(next.transports);
+    if (!applied) return;
     engine.reload(next.classes, next.slots);
+    take_over(p.composition, next);
     std::swap(p.composition, next);
   });
   SO_CHECK(applied);

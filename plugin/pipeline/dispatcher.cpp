@@ -6,6 +6,10 @@ Dispatcher::Dispatcher(const std::vector<ClassPolicy>& classes) {
   for (const ClassPolicy& c : classes) queues_.push_back({.priority = c.config.priority});
 }
 
+void Dispatcher::set_priorities(const std::vector<ClassPolicy>& classes) {
+  for (std::size_t i = 0; i < queues_.size(); ++i) queues_[i].priority = classes[i].config.priority;
+}
+
 void Dispatcher::push(ClassIndex message_class, Ticket ticket) {
   queues_[message_class.get()].tickets.push_back(ticket);
   ++size_;

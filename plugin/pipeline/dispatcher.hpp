@@ -14,6 +14,7 @@ namespace sendonce {
 class Dispatcher {
  public:
   explicit Dispatcher(const std::vector<ClassPolicy>& classes);
+  void set_priorities(const std::vector<ClassPolicy>& classes);  // the same classes
 
   void push(ClassIndex message_class, Ticket ticket);
   // `high_only`: normal classes must leave what is left.

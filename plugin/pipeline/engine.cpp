@@ -13,6 +13,10 @@ constexpr Duration kLookAfterEvery = std::chrono::seconds(1);
 constexpr Duration kSweepEvery = std::chrono::seconds(1);
 constexpr std::size_t kSweepRows = 1000;
 
+HoldOptions hold_options(const ProviderConfig& c) {
+  return {.breaker_open_after = c.breaker_open_after, .probe_first = c.breaker_probe};
+}
+
 }  // namespace
 
 Engine::Engine(const EngineDeps& deps, EngineOptions options, std::vector<ClassPolicy> classes,
@@ -29,13 +33,12 @@ Engine::Engine(const EngineDeps& deps, EngineOptions options, std::vector<ClassP
     class_states_[i].limiter.set_rate(classes_[i].config.rate_per_second);
   for (ProviderSlot& slot : providers) {
     const ProviderConfig& c = slot.config;
-    auto p = std::make_unique<ProviderState>(ProviderState{
-        .slot = slot,
-        .queue = Dispatcher(classes_),
-        .holds =
-            Holds({.breaker_open_after = c.breaker_open_after, .probe_first = c.breaker_probe}),
-        .limiter = Limiter(c.rate_per_second),
-        .app_scope = slot.provider->app_scope()});
+    auto p =
+        std::make_unique<ProviderState>(ProviderState{.slot = slot,
+                                                      .queue = Dispatcher(classes_),
+                                                      .holds = Holds(hold_options(c)),
+                                                      .limiter = Limiter(c.rate_per_second),
+                                                      .app_scope = slot.provider->app_scope()});
     providers_.push_back(std::move(p));
   }
   read_clock();
@@ -289,11 +292,18 @@ void Engine::reload(std::vector<ClassPolicy> classes, std::vector<ProviderSlot> 
     class_states_[i].limiter.set_rate(classes_[i].config.rate_per_second);
   for (std::size_t i = 0; i < providers_.size(); ++i) {
     ProviderState& p = *providers_[i];
+    const ProviderIndex index(static_cast<std::uint16_t>(i));
+    const bool other = p.slot.provider != providers[i].provider;
     p.slot = providers[i];
+    p.queue.set_priorities(classes_);
     p.limiter.set_rate(p.slot.config.rate_per_second);
+    p.holds.set_options(hold_options(p.slot.config));
+    // Whoever reloads may have mended what no option shows: a key at the provider, the network.
     p.holds.renewed(now_.mono);
     p.credential_retry = {};
-    deps_.transport.renew(ProviderIndex(static_cast<std::uint16_t>(i)));
+    p.credential_of_another = p.credential_asked && (other || p.credential_of_another);
+    // A connection belongs to one credential.
+    if (other || deps_.transport.state(index).retry_at) deps_.transport.renew(index);
   }
 }
 

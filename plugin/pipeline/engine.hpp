@@ -93,7 +93,8 @@ class Engine {
   void poll(Duration wait);
 
   // Takes new routes, rates, retries and policies for future attempts. Same classes and providers
-  // in the same order; the caller has checked (config/reload.hpp).
+  // in the same order; the caller has checked (config/reload.hpp). A provider that is the same
+  // object goes on as it is, connections included.
   void reload(std::vector<ClassPolicy> classes, std::vector<ProviderSlot> providers);
 
   // Takes no more messages and hands back what has not started; calls in flight go on.
@@ -131,6 +132,7 @@ class Engine {
     MonoTime credential_retry{};
     std::uint32_t credential_failures = 0;
     bool credential_asked = false;
+    bool credential_of_another = false;  // asked for by the provider before a reload
     std::string app_scope{};
   };
 

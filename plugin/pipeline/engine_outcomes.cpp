@@ -26,6 +26,7 @@ void Engine::finish_call(Completion completion) {
   if (kind_of(completion.ticket) == TicketKind::credential) {
     ProviderState& p = *providers_[low_of(completion.ticket)];
     p.credential_asked = false;
+    if (std::exchange(p.credential_of_another, false)) return;
     const Verdict verdict = p.slot.provider->accept_auth(completion.result, now_.wall);
     if (verdict.effect == Effect::sent) {
       p.credential_failures = 0;

@@ -43,6 +43,7 @@ struct Hold {
 class Holds {
  public:
   explicit Holds(HoldOptions options = {}) : options_(options) {}
+  void set_options(HoldOptions options) { options_ = options; }
 
   // May a delivery start now? Empty: no. With a hold due for its probe the answer is yes once, with
   // an id that must come back, through report() or probe_lost().

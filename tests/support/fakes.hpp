@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -96,6 +97,7 @@ struct FakeTransport final : Transport {
   std::size_t renewed = 0;
   Duration waited{};  // as the last poll allowed
   bool refuse = false;  // has room, until it is asked
+  std::optional<MonoTime> retry_at{};
 
   bool submit(Ticket ticket, ProviderIndex, HttpRequest request, Duration) override {
     if (refuse || open.size() >= room) return false;
@@ -107,7 +109,9 @@ struct FakeTransport final : Transport {
   void warm_up(ProviderIndex) override {}
   void renew(ProviderIndex) override { ++renewed; }
   [[nodiscard]] PoolState state(ProviderIndex) const override {
-    return {.room = room > open.size() ? room - open.size() : 0, .open = open.size()};
+    return {.room = room > open.size() ? room - open.size() : 0,
+            .open = open.size(),
+            .retry_at = retry_at};
   }
   void poll(std::vector<Completion>& out, Duration wait) override {
     waited = wait;
@@ -135,6 +139,8 @@ struct FakeProvider final : Provider {
   bool is_ready = true;
   std::size_t refusals = 0;
   std::string refuse_payload{};
+  bool wants_credential = false;
+  std::size_t credentials_taken = 0;
 
   [[nodiscard]] const Capabilities& capabilities() const override { return caps; }
   [[nodiscard]] std::string app_scope() const override { return "fake:app"; }
@@ -159,8 +165,14 @@ struct FakeProvider final : Provider {
     return of_status(std::get<HttpAnswer>(result).status);
   }
   [[nodiscard]] bool ready(WallTime) const override { return is_ready; }
-  std::optional<HttpRequest> needs_auth(WallTime) override { return std::nullopt; }
-  Verdict accept_auth(const CallResult&, WallTime) override { return {}; }
+  std::optional<HttpRequest> needs_auth(WallTime) override {
+    return wants_credential ? std::optional(HttpRequest{.url = "https://auth"}) : std::nullopt;
+  }
+  Verdict accept_auth(const CallResult& result, WallTime) override {
+    ++credentials_taken;
+    wants_credential = false;
+    return of_status(std::get<HttpAnswer>(result).status);
+  }
   void credential_refused(WallTime) override { ++refusals; }
 
  private:

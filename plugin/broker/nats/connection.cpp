@@ -381,6 +381,8 @@ void Connection::close() {
 }
 
 std::string make_inbox_prefix(std::string_view name) {
+  // "sendonce/<instance>" is the connection's name; permissions are granted by the instance alone.
+  name.remove_prefix(name.rfind('/') + 1);
   std::string prefix = "_INBOX.sendonce.";
   for (const char c : name)
     prefix.push_back(std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ? c : '_');

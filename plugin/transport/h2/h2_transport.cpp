@@ -4,6 +4,7 @@
 #include <chrono>
 #include <iterator>
 #include <limits>
+#include <ratio>
 #include <utility>
 
 #include <sys/stat.h>
@@ -85,7 +86,9 @@ H2Transport::~H2Transport() = default;
 Result<TrustStore> H2Transport::trust_for(const std::string& ca_file) {
   const std::string file = ca_file.empty() ? system_ca_file() : ca_file;
   struct ::stat info{};
-  const std::int64_t changed = ::stat(file.c_str(), &info) == 0 ? info.st_mtim.tv_sec : 0;
+  const bool there = ::stat(file.c_str(), &info) == 0;
+  const std::int64_t changed =
+      there ? info.st_mtim.tv_sec * std::nano::den + info.st_mtim.tv_nsec : 0;
   for (const LoadedTrust& t : trusts_) {
     if (t.file == file && t.changed == changed) return t.store;
   }
@@ -95,20 +98,47 @@ Result<TrustStore> H2Transport::trust_for(const std::string& ca_file) {
   return store;
 }
 
-Result<void> H2Transport::add_provider(ProviderIndex provider, H2Options options) {
+Result<std::unique_ptr<H2Pool>> H2Transport::make_pool(ProviderIndex provider, H2Options options) {
   SO_TRY(Endpoint endpoint, check(options));
   auto trust = trust_for(options.ca_file);
   if (!trust) return bad_option(options, "ca", trust.error().text);
+  const std::size_t at = provider.get();
+  const H2Pool* running = at < pools_.size() ? pools_[at].get() : nullptr;
+  // A client certificate is named by its file, which may hold another one now.
+  if (running != nullptr && options.client_certificate.empty() && running->options() == options &&
+      running->trust().get() == trust->get())
+    return nullptr;
   context_.now = context_.clock.mono();
+  return std::make_unique<H2Pool>(context_, std::move(options), std::move(endpoint),
+                                  std::move(*trust));
+}
+
+void H2Transport::put(ProviderIndex provider, std::unique_ptr<H2Pool> fresh) {
+  if (fresh == nullptr) return;
   if (pools_.size() <= provider.get()) pools_.resize(std::size_t{provider.get()} + 1);
   auto& slot = pools_[provider.get()];
-  auto fresh = std::make_unique<H2Pool>(context_, std::move(options), std::move(endpoint),
-                                        std::move(*trust));
   if (slot) {
     fresh->succeed(*slot);
     retired_.push_back(std::move(slot));
   }
   slot = std::move(fresh);
+}
+
+Result<void> H2Transport::set_providers(std::vector<H2Options> options) {
+  std::vector<std::unique_ptr<H2Pool>> fresh;
+  for (H2Options& o : options) {
+    const ProviderIndex index(static_cast<std::uint16_t>(fresh.size()));
+    SO_TRY(auto pool, make_pool(index, std::move(o)));
+    fresh.push_back(std::move(pool));
+  }
+  for (std::size_t i = 0; i < fresh.size(); ++i)
+    put(ProviderIndex(static_cast<std::uint16_t>(i)), std::move(fresh[i]));
+  return {};
+}
+
+Result<void> H2Transport::add_provider(ProviderIndex provider, H2Options options) {
+  SO_TRY(auto fresh, make_pool(provider, std::move(options)));
+  put(provider, std::move(fresh));
   return {};
 }
 

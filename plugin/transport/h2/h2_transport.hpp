@@ -35,9 +35,12 @@ class H2Transport final : public Transport {
   H2Transport(const H2Transport&) = delete;
   H2Transport& operator=(const H2Transport&) = delete;
 
-  // Adds a provider, or gives it new options: then its connections finish what they have begun, and
-  // all that waits goes by the new ones. Reads the CA file. An error names the option at fault and
-  // changes nothing.
+  // All providers, by ProviderIndex: added, or given new options. Then their connections finish
+  // what they have begun, and all that waits goes by the new ones; a provider whose options and
+  // trusted CAs are the same is left alone. Reads the CA files. An error names the option at fault
+  // and changes nothing.
+  [[nodiscard]] Result<void> set_providers(std::vector<H2Options> options);
+  // The same for one of them.
   [[nodiscard]] Result<void> add_provider(ProviderIndex provider, H2Options options);
 
   [[nodiscard]] bool submit(Ticket ticket, ProviderIndex provider, HttpRequest request,
@@ -52,6 +55,10 @@ class H2Transport final : public Transport {
  private:
   H2Transport(std::unique_ptr<EventLoop> loop, const Clock& clock, Log& log, std::uint64_t seed);
 
+  // Null: what runs has these options already.
+  [[nodiscard]] Result<std::unique_ptr<H2Pool>> make_pool(ProviderIndex provider,
+                                                          H2Options options);
+  void put(ProviderIndex provider, std::unique_ptr<H2Pool> fresh);
   [[nodiscard]] Result<TrustStore> trust_for(const std::string& ca_file);
   [[nodiscard]] H2Pool* pool(ProviderIndex provider) const;
   template <class F>
@@ -63,7 +70,7 @@ class H2Transport final : public Transport {
 
   struct LoadedTrust {
     std::string file{};
-    std::int64_t changed = 0;  // its mtime, so that a renewed bundle is read again
+    std::int64_t changed = 0;  // its mtime in ns, so that a renewed bundle is read again
     TrustStore store{};
   };
 

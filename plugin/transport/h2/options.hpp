@@ -34,6 +34,8 @@ struct H2Options {
   Duration max_age{};  // 0: none
   Duration backoff_min = std::chrono::milliseconds(200);
   Duration backoff_max = std::chrono::seconds(30);
+
+  friend bool operator==(const H2Options&, const H2Options&) = default;
 };
 
 }  // namespace sendonce

@@ -24,6 +24,7 @@ TEST(InboxPrefix, IsASubjectOfItsOwnBelowTheNameOfTheInstance) {
   EXPECT_NE(a, b);
   EXPECT_EQ(a.find_first_of(" *>"), std::string::npos);
   EXPECT_TRUE(make_inbox_prefix("").starts_with("_INBOX.sendonce._."));
+  EXPECT_TRUE(make_inbox_prefix("sendonce/shop-1").starts_with("_INBOX.sendonce.shop-1."));
 }
 
 TEST(ApiPrefix, DomainAndPrefixReplaceTheDefault) {

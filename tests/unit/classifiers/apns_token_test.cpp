@@ -52,6 +52,17 @@ TEST(ApnsToken, is_kept_until_its_refresh_age) {
   EXPECT_NE(tokens->authorization(), first);
 }
 
+TEST(ApnsToken, a_new_refresh_age_counts_for_the_token_at_hand) {
+  const auto tokens = source();
+  tokens->keep_fresh(kNow);
+  const std::string first = tokens->authorization();
+  tokens->set_refresh(minutes(40));
+  tokens->keep_fresh(kNow + minutes(39));
+  EXPECT_EQ(tokens->authorization(), first);
+  tokens->keep_fresh(kNow + minutes(40));
+  EXPECT_NE(tokens->authorization(), first);
+}
+
 TEST(ApnsToken, an_old_one_is_not_used) {
   const auto tokens = source();
   tokens->keep_fresh(kNow);

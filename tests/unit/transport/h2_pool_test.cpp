@@ -1,4 +1,5 @@
 // The life of connections: how many, how long, and what follows a failure.
+#include "tests/support/temp_dir.hpp"
 #include "tests/unit/transport/rig.hpp"
 
 namespace sendonce::test {
@@ -244,6 +245,45 @@ TEST(H2Reload, new_options_take_over_what_waits) {
   ASSERT_TRUE(rig.all_ended(2));
   rig.expect_answered(1, 200);
   ASSERT_TRUE(rig.until([&] { return rig.server.connections() == 0; }));
+}
+
+TEST(H2Reload, the_same_options_change_nothing) {
+  Rig rig;
+  ASSERT_TRUE(rig.connected());
+  rig.add(Rig::to(rig.server));
+  ASSERT_TRUE(rig.submit("/ok", 1));
+  ASSERT_TRUE(rig.all_ended(1));
+  rig.expect_answered(1, 200);
+  EXPECT_EQ(rig.state().connects, 1U);
+  EXPECT_EQ(rig.server.connections(), 1U);
+}
+
+TEST(H2Reload, a_renewed_ca_file_is_a_change) {
+  const TempDir dir;
+  const std::string ca = dir.write("ca.pem", read_file(Pki::get().ca())).string();
+  Rig rig({}, [&](H2Options& o) { o.ca_file = ca; });
+  ASSERT_TRUE(rig.connected());
+  dir.write("ca.pem", read_file(Pki::get().ca()));
+  H2Options same = Rig::to(rig.server);
+  same.ca_file = ca;
+  rig.add(same);
+  ASSERT_TRUE(rig.submit("/ok", 1));
+  ASSERT_TRUE(rig.all_ended(1));
+  EXPECT_EQ(rig.state().connects, 2U);
+}
+
+TEST(H2Reload, one_bad_provider_of_several_changes_none) {
+  FaultServer second;
+  Rig rig;
+  ASSERT_TRUE(rig.connected());
+  H2Options bad = Rig::to(second);
+  bad.ca_file = "/no/such/file";
+  EXPECT_FALSE(rig.transport->set_providers({Rig::to(second), bad}).has_value());
+  ASSERT_TRUE(rig.submit("/ok", 1));
+  ASSERT_TRUE(rig.all_ended(1));
+  rig.expect_answered(1, 200);
+  EXPECT_EQ(rig.server.seen(1).times, 1);
+  EXPECT_EQ(rig.state().connects, 1U);
 }
 
 TEST(H2Reload, bad_options_change_nothing) {

@@ -1,0 +1,93 @@
+// What a reload changes, and what it leaves alone.
+#include "tests/unit/pipeline/engine_fixture.hpp"
+
+namespace sendonce::test {
+namespace {
+
+class EngineReloadTest : public EngineTest {
+ protected:
+  void reload(Provider& to, const ProviderConfig& config = {}) {
+    ProviderSlot slot{.config = config, .provider = &to};
+    slot.config.name = "apns";
+    engine->reload({make_class(AmbiguityPolicy::give_up)}, {slot});
+  }
+};
+
+TEST_F(EngineReloadTest, OfTheSameRenewsNothing) {
+  arrive(message(1, token("aa")));
+  reload(provider);
+  EXPECT_EQ(transport.renewed, 0U);
+  transport.answer_status(200);
+  step();
+  EXPECT_EQ(broker.acked.size(), 1U);
+}
+
+TEST_F(EngineReloadTest, OfAnotherProviderRenewsItsConnections) {
+  FakeProvider other;
+  reload(other);
+  EXPECT_EQ(transport.renewed, 1U);
+  other.refuse_payload = "asked the new one";
+  arrive(message(1, token("aa")));
+  EXPECT_EQ(transport.submitted, 0U);
+}
+
+TEST_F(EngineReloadTest, EndsABackoff) {
+  transport.retry_at = clock.mono() + seconds(30);
+  reload(provider);
+  EXPECT_EQ(transport.renewed, 1U);
+}
+
+TEST_F(EngineReloadTest, ProbesAHoldAtOnce) {
+  arrive(message(1, token("aa")));
+  transport.answer_status(403);
+  step();
+  EXPECT_EQ(transport.submitted, 1U);
+  reload(provider);
+  step();
+  EXPECT_EQ(transport.submitted, 2U);
+}
+
+TEST_F(EngineReloadTest, ACredentialAskedForBeforeIsNotGivenToAnother) {
+  provider.wants_credential = true;
+  step();
+  ASSERT_EQ(transport.open.size(), 1U);
+  FakeProvider other;
+  other.wants_credential = true;
+  reload(other);
+  step();
+  EXPECT_EQ(transport.open.size(), 1U) << "one at a time";
+  transport.answer_status(200);
+  step();
+  EXPECT_EQ(other.credentials_taken, 0U);
+  ASSERT_EQ(transport.open.size(), 1U) << "it asks for its own";
+  transport.answer_status(200);
+  step();
+  EXPECT_EQ(other.credentials_taken, 1U);
+  EXPECT_EQ(provider.credentials_taken, 0U);
+}
+
+TEST_F(EngineReloadTest, TakesANewBreaker) {
+  reload(provider, {.breaker_open_after = 1, .breaker_probe = seconds(20)});
+  arrive(message(1, token("aa")));
+  transport.answer_status(503);
+  step();
+  ASSERT_EQ(engine->report().providers[0].holds.size(), 1U);
+  arrive(message(2, token("bb"), "e2"));
+  wait(seconds(15));
+  EXPECT_EQ(transport.submitted, 1U);
+  wait(seconds(6));
+  EXPECT_EQ(transport.submitted, 2U);
+}
+
+TEST(DispatcherReload, TakesNewPriorities) {
+  std::vector<ClassPolicy> classes(2);
+  Dispatcher d(classes);
+  d.push(ClassIndex(1), Ticket(1));
+  EXPECT_FALSE(d.pop(true).has_value());
+  classes[1].config.priority = Priority::high;
+  d.set_priorities(classes);
+  EXPECT_TRUE(d.pop(true).has_value());
+}
+
+}  // namespace
+}  // namespace sendonce::test
