@@ -18,7 +18,7 @@ namespace sendonce {
 // there. Returns the ledger's id. denied: there is a ledger already. Appears whole or not at all.
 [[nodiscard]] Result<std::string> create_ledger(const LedgerOptions& options);
 
-// Takes the owner lock and opens. denied: another process owns it; invalid: none there, foreign, of
+// Takes the owner lock and opens. busy: another process owns it; invalid: none there, foreign, of
 // a newer format, on an unfit file system; corrupt: torn, truncated, or memory lost with a reboot.
 [[nodiscard]] Result<std::unique_ptr<LmdbLedger>> open_ledger(LedgerOptions options);
 

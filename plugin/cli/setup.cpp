@@ -40,7 +40,7 @@ Result<std::string> ledger_id(const Config& config, bool dry_run) {
   const LedgerOptions options = ledger_options(config);
   const auto reader = LedgerReader::open(options.directory);
   if (reader) return (*reader)->id();
-  if (reader.error().code == Errc::denied) {
+  if (reader.error().code == Errc::busy) {
     SO_TRY(AdminClient client,
            AdminClient::connect(config.instance.socket, std::chrono::seconds(5)));
     SO_TRY(const std::string status, client.call({.verb = "status"}));

@@ -35,7 +35,7 @@ TEST(OwnerLock, ASecondProcessIsRefusedUntilTheFirstLetsGo) {
   {
     const auto lock = OwnerLock::take(dir.path(), Mode::create);
     ASSERT_TRUE(lock.has_value()) << lock.error().text;
-    EXPECT_EQ(take_elsewhere(dir.path()), Errc::denied);
+    EXPECT_EQ(take_elsewhere(dir.path()), Errc::busy);
   }
   EXPECT_EQ(take_elsewhere(dir.path()), kTaken);
 }
@@ -47,9 +47,9 @@ TEST(OwnerLock, ASecondOpenInTheProcessIsRefusedAndHarmless) {
   for (const Mode mode : {Mode::own, Mode::look}) {
     const auto second = OwnerLock::take(dir.path(), mode);
     ASSERT_FALSE(second.has_value());
-    EXPECT_EQ(second.error().code, Errc::denied);
+    EXPECT_EQ(second.error().code, Errc::busy);
   }
-  EXPECT_EQ(take_elsewhere(dir.path()), Errc::denied);  // still held
+  EXPECT_EQ(take_elsewhere(dir.path()), Errc::busy);  // still held
 }
 
 TEST(OwnerLock, TheHolderIsNamed) {
@@ -83,7 +83,7 @@ TEST(OwnerLock, AForkedChildDoesNotKeepIt) {
       static_cast<void>(!::read(hold[0], &byte, 1));  // until the parent says so
       ::_exit(0);
     }
-    EXPECT_EQ(take_elsewhere(dir.path()), Errc::denied);  // the parent lives
+    EXPECT_EQ(take_elsewhere(dir.path()), Errc::busy);  // the parent lives
   }
   EXPECT_EQ(take_elsewhere(dir.path()), kTaken);  // although the child lives
   ::close(hold[0]);
