@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <utility>
 
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "ledger/lmdb/data_file.hpp"
+#include "ledger/lmdb/key_record.hpp"
 #include "ledger/lmdb/lmdb_store.hpp"
 #include "ledger/lmdb/lmdb_tables.hpp"
 #include "plugin/core/random.hpp"
@@ -46,9 +48,8 @@ Result<std::string> write_empty_ledger(const std::string& directory, std::uint64
           {.directory = directory, .map_bytes = map_bytes, .tables_max = kTablesMax, .flags = 0}));
   SO_TRY(LmdbTxn txn, LmdbTxn::begin(env, 0));
   SO_TRY(const MetaTable meta, MetaTable::open(txn, true));
-  const std::string id_bytes = system_random_bytes(kIdBytes);
   const std::string secret = system_random_bytes(kSecretBytes);
-  std::string id = hex(id_bytes);
+  std::string id = hex(system_random_bytes(kIdBytes));
   SO_CHECK(meta.put_number(txn, kMetaFormat, kLedgerFormat));
   SO_CHECK(meta.put_text(txn, kMetaId, id));
   SO_CHECK(meta.put_text(txn, kMetaSecret, secret));
@@ -57,6 +58,27 @@ Result<std::string> write_empty_ledger(const std::string& directory, std::uint64
   SO_CHECK(meta.put_number(txn, kMetaOutboxLimit, kFirstSerial));
   if (const int rc = txn.commit(); rc != 0) return lmdb_fail("commit", rc);
   return id;
+}
+
+// One transaction on a ledger that no process has open.
+Result<void> change_offline(
+    const LedgerOptions& options,
+    const std::function<Result<void>(const LmdbTxn&, const MetaTable&)>& change,
+    bool dry_run = false) {
+  SO_TRY(const OwnerLock lock, OwnerLock::take(options.directory, OwnerLock::Mode::own));
+  SO_TRY(const DataFileState file, check_data_file(options.directory));
+  SO_TRY(const LmdbEnv env,
+         LmdbEnv::open({.directory = options.directory,
+                        .map_bytes = std::max(options.map_bytes, file.pages * file.page_bytes),
+                        .tables_max = kTablesMax,
+                        .flags = 0}));
+  SO_TRY(LmdbTxn txn, LmdbTxn::begin(env, 0));
+  SO_TRY(const MetaTable meta, MetaTable::open(txn, false));
+  SO_CHECK(meta.check_format(txn));
+  SO_CHECK(change(txn, meta));
+  if (dry_run) return {};
+  if (const int rc = txn.commit(); rc != 0) return lmdb_fail("commit", rc);
+  return {};
 }
 
 }  // namespace
@@ -91,19 +113,31 @@ Result<std::unique_ptr<LmdbLedger>> open_ledger(LedgerOptions options) {
 }
 
 Result<void> adopt_scope(const LedgerOptions& options, std::string_view scope, WallTime at) {
-  SO_TRY(const OwnerLock lock, OwnerLock::take(options.directory, OwnerLock::Mode::own));
-  SO_TRY(const DataFileState file, check_data_file(options.directory));
-  SO_TRY(const LmdbEnv env,
-         LmdbEnv::open({.directory = options.directory,
-                        .map_bytes = std::max(options.map_bytes, file.pages * file.page_bytes),
-                        .tables_max = kTablesMax,
-                        .flags = 0}));
-  SO_TRY(LmdbTxn txn, LmdbTxn::begin(env, 0));
-  SO_TRY(const MetaTable meta, MetaTable::open(txn, false));
-  SO_CHECK(meta.check_format(txn));
-  SO_CHECK(meta.put_adopted_at(txn, scope, at));
-  if (const int rc = txn.commit(); rc != 0) return lmdb_fail("commit", rc);
-  return {};
+  return change_offline(options, [&](const LmdbTxn& txn, const MetaTable& meta) {
+    return meta.put_adopted_at(txn, scope, at);
+  });
+}
+
+Result<std::vector<std::string>> accept_keys(const LedgerOptions& options, const KeyMarks& keys,
+                                             bool dry_run) {
+  KeyConflicts conflicts;
+  const auto change = [&](const LmdbTxn& txn, const MetaTable& meta) -> Result<void> {
+    SO_TRY(const std::vector<std::string> stored, stored_scopes(txn));
+    const auto remembers = [&](const std::string& scope) -> Result<bool> {
+      if (std::ranges::find(stored, scope) == stored.end()) return false;
+      SO_TRY(const MDB_dbi table, open_table(txn, RowTable::table_name(scope), MDB_INTEGERKEY));
+      MDB_stat stat{};
+      if (const int rc = mdb_stat(txn.get(), table, &stat); rc != 0)
+        return lmdb_fail("mdb_stat", rc);
+      return stat.ms_entries > 0;
+    };
+    SO_TRY(conflicts, put_key_marks(txn, meta, keys, keys.now, remembers));
+    for (const std::string& scope : conflicts.scopes)
+      SO_CHECK(meta.put_adopted_at(txn, scope, keys.now));
+    return {};
+  };
+  SO_CHECK(change_offline(options, change, dry_run));
+  return std::move(conflicts.texts);
 }
 
 struct LedgerReader::Open {

@@ -19,7 +19,8 @@ namespace sendonce {
 [[nodiscard]] Result<std::string> create_ledger(const LedgerOptions& options);
 
 // Takes the owner lock and opens. busy: another process owns it; invalid: none there, foreign, of
-// a newer format, on an unfit file system; corrupt: torn, truncated, or memory lost with a reboot.
+// a newer format, on an unfit file system, its keys were made in another way; corrupt: torn,
+// truncated, or memory lost with a reboot.
 [[nodiscard]] Result<std::unique_ptr<LmdbLedger>> open_ledger(LedgerOptions options);
 
 // Stores that this ledger has taken over `scope` at `at`: of a message stored before then whose key
@@ -27,6 +28,12 @@ namespace sendonce {
 // Offline, takes the owner lock.
 [[nodiscard]] Result<void> adopt_scope(const LedgerOptions& options, std::string_view scope,
                                        WallTime at);
+
+// Stores `keys` as what keys are made of from now on, whatever they were made of before: of the
+// scopes whose keys change it is as if they were adopted at `keys.now`. Returns what has changed.
+// With `dry_run` nothing is stored. Offline, takes the owner lock.
+[[nodiscard]] Result<std::vector<std::string>> accept_keys(const LedgerOptions& options,
+                                                           const KeyMarks& keys, bool dry_run);
 
 // A ledger that no process has open, to look at. Creates and changes nothing, holds the owner lock
 // for as long as it lives.

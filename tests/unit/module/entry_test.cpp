@@ -1,5 +1,6 @@
 // The library through its C interface: what start, reload and open refuse, and with which code.
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -16,6 +17,7 @@
 namespace sendonce::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 // A configuration, a ledger that remembers one delivery, and no NATS server to be seen.
@@ -57,6 +59,13 @@ class EntryTest : public testing::Test {
     return o;
   }
 
+  void remember_a_delivery() const {
+    auto ledger = open_ledger(ledger_options());
+    ASSERT_TRUE(ledger.has_value()) << ledger.error().text;
+    ClaimRequest claim = claim_of(1);
+    static_cast<void>(reply_as<Claimed>(run(**ledger, Ticket(1), claim, kNoon)));
+  }
+
   sendonce_rc start() {
     sendonce_host host{};
     host.struct_size = sizeof host;
@@ -94,6 +103,39 @@ class EntryTest : public testing::Test {
   std::array<char, 4096> buffer_{};
   sendonce_text text_{};
 };
+
+TEST_F(EntryTest, AChangedKeyRecipeIsRefusedAtTheNextStart) {
+  ASSERT_EQ(live_once(), SENDONCE_OK) << why();
+  remember_a_delivery();
+  ASSERT_EQ(live_once(), SENDONCE_OK) << why();
+  put_config("key = [\"event_id\", \"recipient\"]\n");
+  EXPECT_EQ(live_once(), SENDONCE_E_INVALID);
+  EXPECT_THAT(why(), AllOf(HasSubstr("1:event_id,recipient,channel,template"),
+                           HasSubstr("key_previous"), HasSubstr("--accept-keys")));
+  const std::string usual = "[\"event_id\", \"recipient\", \"channel\", \"template\"]\n";
+  put_config("key = [\"event_id\", \"recipient\"]\nkey_previous = " + usual);
+  EXPECT_EQ(live_once(), SENDONCE_OK) << why();
+  put_config("key = [\"event_id\", \"recipient\"]\n");
+  EXPECT_EQ(live_once(), SENDONCE_E_INVALID);  // too early
+}
+
+TEST_F(EntryTest, AnotherProjectIsRefusedAtTheNextStart) {
+  ASSERT_EQ(live_once(), SENDONCE_OK) << why();
+  remember_a_delivery();
+  put_account("shop-two");
+  EXPECT_EQ(live_once(), SENDONCE_E_INVALID);
+  EXPECT_THAT(why(), AllOf(HasSubstr("fcm:shop-one"), HasSubstr("fcm:shop-two")));
+}
+
+TEST_F(EntryTest, AnotherProjectIsRefusedByAReload) {
+  ASSERT_EQ(start(), SENDONCE_OK) << why();
+  EXPECT_EQ(api_->reload(instance_, error()), SENDONCE_OK) << why();
+  put_account("shop-two");
+  EXPECT_EQ(api_->reload(instance_, error()), SENDONCE_E_INVALID);
+  EXPECT_THAT(why(), AllOf(HasSubstr("provider.fcm"), HasSubstr("restart")));
+  put_account("shop-one");
+  EXPECT_EQ(api_->reload(instance_, error()), SENDONCE_OK) << why();
+}
 
 TEST_F(EntryTest, AnotherOwnerIsBusy) {
   const auto owner = open_ledger(ledger_options());
