@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include "ledger/lmdb/key_record.hpp"
 #include "ledger/lmdb/lmdb_store.hpp"
 #include "ledger/lmdb/lmdb_tables.hpp"
+#include "ledger/row_codec.hpp"
 #include "plugin/core/random.hpp"
 #include "plugin/core/text.hpp"
 
@@ -40,6 +42,28 @@ Result<void> make_directory(const std::string& directory) {
   return {};
 }
 
+// Rows that wait for another attempt because nothing was sent: that was so when the copy was made.
+Result<void> doubt_waiting_rows(const LmdbTxn& txn, MDB_dbi table) {
+  SO_TRY(const LmdbCursor cursor, LmdbCursor::open(txn, table));
+  MDB_val k{};
+  MDB_val v{};
+  int rc = mdb_cursor_get(cursor.get(), &k, &v, MDB_FIRST);
+  for (; rc == 0; rc = mdb_cursor_get(cursor.get(), &k, &v, MDB_NEXT)) {
+    SO_TRY(const RowPeek peek, peek_row(lmdb_text(v)));
+    if (peek.state != State::waiting) continue;
+    SO_TRY(Row row, decode_row(lmdb_text(v)));
+    if (row.effect != Effect::not_sent) continue;
+    row.effect = Effect::maybe_sent;
+    std::string bytes(std::max(v.mv_size, encoded_size(row)), '\0');
+    encode_row(row, std::span<char>(bytes));
+    MDB_val changed = lmdb_value(bytes);
+    if (const int put = mdb_cursor_put(cursor.get(), &k, &changed, MDB_CURRENT); put != 0)
+      return lmdb_fail("update of a row", put);
+  }
+  if (rc != MDB_NOTFOUND) return lmdb_fail("scan of rows", rc);
+  return {};
+}
+
 // An empty ledger's file in `directory`. Returns its id.
 Result<std::string> write_empty_ledger(const std::string& directory, std::uint64_t map_bytes) {
   SO_TRY(
@@ -49,7 +73,7 @@ Result<std::string> write_empty_ledger(const std::string& directory, std::uint64
   SO_TRY(LmdbTxn txn, LmdbTxn::begin(env, 0));
   SO_TRY(const MetaTable meta, MetaTable::open(txn, true));
   const std::string secret = system_random_bytes(kSecretBytes);
-  std::string id = hex(system_random_bytes(kIdBytes));
+  std::string id = new_ledger_id();
   SO_CHECK(meta.put_number(txn, kMetaFormat, kLedgerFormat));
   SO_CHECK(meta.put_text(txn, kMetaId, id));
   SO_CHECK(meta.put_text(txn, kMetaSecret, secret));
@@ -83,6 +107,10 @@ Result<void> change_offline(
 
 }  // namespace
 
+std::string new_ledger_id() {
+  return hex(system_random_bytes(kIdBytes));
+}
+
 Result<std::string> create_ledger(const LedgerOptions& options) {
   const std::string& directory = options.directory;
   SO_CHECK(make_directory(directory));
@@ -115,6 +143,19 @@ Result<std::unique_ptr<LmdbLedger>> open_ledger(LedgerOptions options) {
 Result<void> adopt_scope(const LedgerOptions& options, std::string_view scope, WallTime at) {
   return change_offline(options, [&](const LmdbTxn& txn, const MetaTable& meta) {
     return meta.put_adopted_at(txn, scope, at);
+  });
+}
+
+Result<void> renew_ledger(const LedgerOptions& options, const std::string& id, WallTime at) {
+  return change_offline(options, [&](const LmdbTxn& txn, const MetaTable& meta) -> Result<void> {
+    SO_TRY(const std::vector<std::string> stored, stored_scopes(txn));
+    for (const std::string& scope : stored) {
+      SO_TRY(const MDB_dbi table, open_table(txn, RowTable::table_name(scope), MDB_INTEGERKEY));
+      SO_CHECK(doubt_waiting_rows(txn, table));
+      SO_CHECK(meta.put_adopted_at(txn, scope, at));
+    }
+    for (const std::string& scope : options.scopes) SO_CHECK(meta.put_adopted_at(txn, scope, at));
+    return meta.put_text(txn, kMetaId, id);
   });
 }
 

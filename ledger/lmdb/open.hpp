@@ -29,6 +29,14 @@ namespace sendonce {
 [[nodiscard]] Result<void> adopt_scope(const LedgerOptions& options, std::string_view scope,
                                        WallTime at);
 
+[[nodiscard]] std::string new_ledger_id();  // random
+
+// Gives a copy of a ledger that was put back the id `id`: what the original has done since, nobody
+// knows. All scopes count as adopted at `at`, and a delivery that was to be tried again may have
+// been sent meanwhile. Rows and secret stay. Offline, takes the owner lock.
+[[nodiscard]] Result<void> renew_ledger(const LedgerOptions& options, const std::string& id,
+                                        WallTime at);
+
 // Stores `keys` as what keys are made of from now on, whatever they were made of before: of the
 // scopes whose keys change it is as if they were adopted at `keys.now`. Returns what has changed.
 // With `dry_run` nothing is stored. Offline, takes the owner lock.

@@ -54,6 +54,16 @@ Result<std::string> ledger_id(const Config& config, bool dry_run) {
   return id;
 }
 
+// For a copy that was put back. There must be one, and no daemon may have it open.
+Result<std::string> renewed_id(const Config& config) {
+  const std::string directory = ledger_directory(config.instance);
+  SO_TRY(const auto reader, LedgerReader::open(directory));
+  std::string id = new_ledger_id();
+  std::printf("update  ledger %s: id %s -> %s\n", directory.c_str(), reader->id().c_str(),
+              id.c_str());
+  return id;
+}
+
 SetupRequest wanted(const Config& config, std::string id, const SetupOptions& options,
                     const std::optional<StartFrom>& from) {
   SetupRequest r{.ledger_id = std::move(id)};
@@ -65,7 +75,7 @@ SetupRequest wanted(const Config& config, std::string id, const SetupOptions& op
                            .ack_wait = c.ack_wait,
                            .max_ack_pending = c.max_ack_pending,
                            .from = from,
-                           .adopt = std::ranges::find(options.adopt, c.name) !=
+                           .adopt = options.restored || std::ranges::find(options.adopt, c.name) !=
                                                             options.adopt.end()});
   r.streams =
       desired_streams(r.consumers, config.nats.outcomes_stream, config.nats.dead_letter_stream);
@@ -95,9 +105,11 @@ Result<void> accept_keys_of(const Config& config, bool dry_run) {
 
 // First the ledger: a consumer that is ours before the ledger knows it has been adopted would let
 // messages of the old owner look new.
-Result<void> change_ledger(const Config& config, const std::vector<std::string>& adopted) {
+Result<void> change_ledger(const Config& config, const SetupOptions& options, const std::string& id,
+                           const std::vector<std::string>& adopted) {
   const LedgerOptions ledger = ledger_options(config);
   const WallTime now = make_system_clock()->wall();
+  if (options.restored) SO_CHECK(renew_ledger(ledger, id, now));
   for (const std::string& name : adopted) {
     const auto c = std::ranges::find(config.classes, name, &ClassConfig::name);
     SO_CHECK(adopt_scope(ledger, c->key_scope, now));
@@ -108,7 +120,8 @@ Result<void> change_ledger(const Config& config, const std::vector<std::string>&
 Result<void> run(const Config& config, const SetupOptions& options) {
   SO_CHECK(check_names(config, options.adopt));
   SO_TRY(const std::optional<StartFrom> from, start_from(options.from));
-  SO_TRY(std::string id, ledger_id(config, options.dry_run));
+  SO_TRY(std::string id,
+         options.restored ? renewed_id(config) : ledger_id(config, options.dry_run));
   SO_TRY(ConnectionOptions connection, connection_of(config, credentials_directory()));
   SO_TRY(const auto client, Publisher::connect(std::move(connection)));
   Setup setup(*client, js_api_prefix(config.nats.domain, config.nats.api_prefix));
@@ -121,7 +134,7 @@ Result<void> run(const Config& config, const SetupOptions& options) {
   if (options.accept_keys && request.ledger_id != kToBeMade)
     SO_CHECK(accept_keys_of(config, options.dry_run));
   if (options.dry_run) return {};
-  SO_CHECK(change_ledger(config, plan.adopted));
+  SO_CHECK(change_ledger(config, options, request.ledger_id, plan.adopted));
   if (plan.nothing_to_do()) return {};
   return setup.apply(request, plan);
 }
