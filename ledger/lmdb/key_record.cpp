@@ -74,6 +74,7 @@ Result<KeyConflicts> put_key_marks(
     if (auto why = judge_keys(wanted, stored, memory_now)) {
       found.texts.push_back(std::move(*why));
       found.scopes.push_back(wanted.scope);
+      stored = {};  // once accepted, the old recipe is asked for no more
     }
     SO_CHECK(write_keys(txn, meta, wanted.scope, next_keys(wanted, stored, marks.now)));
   }
