@@ -50,6 +50,7 @@ void judge_credential(const CheckInput& in, Findings& out, const std::string& fi
   if (credential) return;
   report_error(in, out, field, credential.error().text,
                "put the credential there for this process alone to read");
+  out.back().code = credential.error().code == Errc::denied ? Errc::denied : Errc::invalid;
 }
 
 void judge_certificate(const CheckInput& in, Findings& out, const std::string& field,

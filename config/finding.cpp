@@ -56,13 +56,15 @@ void sort_by_place(Findings& findings) {
 
 Error to_error(const Findings& findings) {
   std::string text;
+  bool denied = true;
   for (const Finding& finding : findings) {
     if (finding.severity != Severity::error) continue;
+    denied = denied && finding.code == Errc::denied;
     if (!text.empty()) text += '\n';
     text += to_text(finding);
   }
   SO_ASSERT(!text.empty());
-  return Error{Errc::invalid, std::move(text)};
+  return Error{denied ? Errc::denied : Errc::invalid, std::move(text)};
 }
 
 void KeyPositions::set(std::string field, Position at) {

@@ -18,9 +18,10 @@ enum class Severity : std::uint8_t { error, warning };
 struct Finding {
   Severity severity = Severity::error;
   Position at{};
-  std::string field{};   // "class.otp.claim"; empty: the file as a whole
-  std::string text{};    // what is wrong
-  std::string remedy{};  // what to do
+  std::string field{};        // "class.otp.claim"; empty: the file as a whole
+  std::string text{};         // what is wrong
+  std::string remedy{};       // what to do
+  Errc code = Errc::invalid;  // or denied
 };
 using Findings = std::vector<Finding>;
 
@@ -34,7 +35,7 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] bool has_errors(const Findings& findings);
 // By file, line and column, so that a person can walk through the file once.
 void sort_by_place(Findings& findings);
-// All errors as one Error, a line each; `findings` holds at least one.
+// All errors as one Error, a line each; `findings` holds at least one. denied: all of them are.
 [[nodiscard]] Error to_error(const Findings& findings);
 
 // Where each key that was given stands, by its field path. A class's inherited key points into

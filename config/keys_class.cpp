@@ -68,8 +68,9 @@ constexpr std::array kKeys{
                 "always part of the key. Campaigns: `[\"campaign_id\", \"template\"]`."}),
     keys::texts<keys::Path<&C::key_previous>>(
         {.path = "key_previous",
-         .doc = "After a change of `key`: the old recipe, for as long as `retention`. A hit on "
-                "either counts.",
+         .doc =
+             "After a change of `key`: the old recipe, for `expires` and `retention` after it. A "
+             "hit on either counts.",
          .default_words = "none"}),
     keys::choice<keys::Path<&C::priority>>(
         {.path = "priority",

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "ledger/key_marks.hpp"
 #include "ledger/store.hpp"
 #include "plugin/core/secret.hpp"
 
@@ -33,6 +35,8 @@ struct LedgerOptions {
   // Claims stop when less than this is free on the disk.
   std::uint64_t disk_low_bytes = std::uint64_t{64} << 20U;
   RebuildProgress progress{};
+  // Compared with what the ledger has stored when it is opened; none: neither compared nor stored.
+  std::optional<KeyMarks> keys{};
   // For tests: where commits fail; another boot id than the machine's; any file system.
   CommitFault fault{};
   std::string boot_id{};

@@ -47,7 +47,7 @@ Result<void> enter_registry(int fd, const std::string& path) {
     if (held.fd.load() < 0) {
       vacant = &held;
     } else if (held.device == st.st_dev && held.inode == st.st_ino) {
-      return fail(Errc::denied, path + ": this process has the ledger open already");
+      return fail(Errc::busy, path + ": this process has the ledger open already");
     }
   }
   if (vacant == nullptr) return fail(Errc::exhausted, "too many ledgers open in this process");
@@ -112,8 +112,8 @@ Result<OwnerLock> OwnerLock::take(const std::string& directory, Mode mode) {
   if (::flock(lock.file_.get(), LOCK_EX | LOCK_NB) != 0) {
     const int why = errno;
     if (why != EWOULDBLOCK) return fail(Errc::unavailable, path + ": " + std::strerror(why));
-    return fail(Errc::denied, path + ": the ledger belongs to " + holder(lock.file_.get()) +
-                                  ", which is running; ask it through its socket");
+    return fail(Errc::busy, path + ": the ledger belongs to " + holder(lock.file_.get()) +
+                                ", which is running; ask it through its socket");
   }
   if (mode != Mode::look) leave_pid(lock.file_.get());
   return lock;

@@ -25,7 +25,7 @@ class OwnerLock {
     own,     // the file has to be there
     look,    // likewise; leaves no pid behind
   };
-  // denied: held, by another process (named) or by this one. Any thread.
+  // busy: held, by another process (named) or by this one. Any thread.
   [[nodiscard]] static Result<OwnerLock> take(const std::string& directory, Mode mode);
 
   OwnerLock(OwnerLock&& other) noexcept;

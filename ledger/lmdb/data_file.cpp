@@ -86,7 +86,8 @@ Result<DataFileState> check_data_file(const std::string& directory) {
     return file_error(Errc::corrupt, path,
                       "is truncated: " + std::to_string(size) + " bytes, its last page ends at " +
                           std::to_string(state.pages * state.page_bytes) +
-                          "; restore it, or make a new ledger and adopt the classes");
+                          "; put a copy back and run `sendonce setup --restored`, or make a new "
+                          "ledger and adopt the classes");
   return state;
 }
 

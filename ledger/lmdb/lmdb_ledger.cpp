@@ -7,6 +7,7 @@
 
 #include "ledger/bytes.hpp"
 #include "ledger/lmdb/data_file.hpp"
+#include "ledger/lmdb/key_record.hpp"
 #include "ledger/lmdb/lmdb_store.hpp"
 #include "ledger/lmdb/lmdb_tables.hpp"
 
@@ -79,7 +80,8 @@ Result<void> LmdbLedger::try_open(bool new_incarnation) {
   if (const int rc = txn.commit(); rc != 0) return std::unexpected(commit_error(rc));
   if (const int rc = mdb_env_sync(open_->env.get(), 1); rc != 0) return lmdb_fail("sync", rc);
   check_readers();
-  return rebuild();
+  SO_CHECK(rebuild());
+  return new_incarnation && options_.keys ? check_keys() : Result<void>{};
 }
 
 Result<void> LmdbLedger::begin_life(const LmdbTxn& txn, bool new_incarnation) {
@@ -109,6 +111,22 @@ Result<void> LmdbLedger::check_boot_id(const LmdbTxn& txn) const {
   return fail(Errc::corrupt,
               "ledger: durability \"process\", and the host was restarted before the ledger was "
               "closed: what it last recorded is lost. Make a new ledger and adopt the classes");
+}
+
+// After the rebuild, which has found the newest message: with it goes the second clock of law 13.
+Result<void> LmdbLedger::check_keys() {
+  const LmdbTables& tables = open_->tables;
+  const auto remembers = [&](const std::string& scope) -> Result<bool> {
+    const auto rows = std::ranges::find(tables.rows, scope, &RowTable::scope);
+    return rows != tables.rows.end() && rows->index().size() > 0;
+  };
+  SO_TRY(LmdbTxn txn, LmdbTxn::begin(open_->env, 0));
+  const WallTime memory_now = memory_clock(options_.keys->now, life_.newest_stored);
+  SO_TRY(const KeyConflicts conflicts,
+         put_key_marks(txn, tables.meta, *options_.keys, memory_now, remembers));
+  if (!conflicts.texts.empty()) return fail(Errc::invalid, conflicts.texts.front());
+  if (const int rc = txn.commit(); rc != 0) return std::unexpected(commit_error(rc));
+  return {};
 }
 
 Result<void> LmdbLedger::rebuild() {

@@ -53,6 +53,7 @@ class LmdbLedger final : public Ledger {
   Result<void> try_open(bool new_incarnation);
   Result<void> begin_life(const LmdbTxn& txn, bool new_incarnation);
   Result<void> check_boot_id(const LmdbTxn& txn) const;
+  Result<void> check_keys();
   Result<void> rebuild();
   Result<void> close_cleanly();
 

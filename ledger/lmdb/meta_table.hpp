@@ -8,6 +8,10 @@
 //   outbox_limit  u64, likewise
 //   boot_id       text, there while a ledger of durability "process" is open or was not closed
 //   adopted:SCOPE i64, nanoseconds since the Unix epoch
+//   recipe:SCOPE  text, the key recipe in force, see recipe_text()
+//   recipe_before:SCOPE  i64, nanoseconds since the Unix epoch, when it was replaced; then text
+//   app:PROVIDER  text, the provider's app scope, part of its keys
+//   normal_forms  u64, version of the normal forms in keys
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <span>
 #include <utility>
 
 #include <fcntl.h>
@@ -11,8 +13,10 @@
 #include <unistd.h>
 
 #include "ledger/lmdb/data_file.hpp"
+#include "ledger/lmdb/key_record.hpp"
 #include "ledger/lmdb/lmdb_store.hpp"
 #include "ledger/lmdb/lmdb_tables.hpp"
+#include "ledger/row_codec.hpp"
 #include "plugin/core/random.hpp"
 #include "plugin/core/text.hpp"
 #include "plugin/core/unique_fd.hpp"
@@ -39,6 +43,28 @@ Result<void> make_directory(const std::string& directory) {
   return {};
 }
 
+// Rows that wait for another attempt because nothing was sent: that was so when the copy was made.
+Result<void> doubt_waiting_rows(const LmdbTxn& txn, MDB_dbi table) {
+  SO_TRY(const LmdbCursor cursor, LmdbCursor::open(txn, table));
+  MDB_val k{};
+  MDB_val v{};
+  int rc = mdb_cursor_get(cursor.get(), &k, &v, MDB_FIRST);
+  for (; rc == 0; rc = mdb_cursor_get(cursor.get(), &k, &v, MDB_NEXT)) {
+    SO_TRY(const RowPeek peek, peek_row(lmdb_text(v)));
+    if (peek.state != State::waiting) continue;
+    SO_TRY(Row row, decode_row(lmdb_text(v)));
+    if (row.effect != Effect::not_sent) continue;
+    row.effect = Effect::maybe_sent;
+    std::string bytes(std::max(v.mv_size, encoded_size(row)), '\0');
+    encode_row(row, std::span<char>(bytes));
+    MDB_val changed = lmdb_value(bytes);
+    if (const int put = mdb_cursor_put(cursor.get(), &k, &changed, MDB_CURRENT); put != 0)
+      return lmdb_fail("update of a row", put);
+  }
+  if (rc != MDB_NOTFOUND) return lmdb_fail("scan of rows", rc);
+  return {};
+}
+
 // An empty ledger's file in `directory`. Returns its id.
 Result<std::string> write_empty_ledger(const std::string& directory, std::uint64_t map_bytes) {
   SO_TRY(
@@ -47,9 +73,8 @@ Result<std::string> write_empty_ledger(const std::string& directory, std::uint64
           {.directory = directory, .map_bytes = map_bytes, .tables_max = kTablesMax, .flags = 0}));
   SO_TRY(LmdbTxn txn, LmdbTxn::begin(env, 0));
   SO_TRY(const MetaTable meta, MetaTable::open(txn, true));
-  const std::string id_bytes = system_random_bytes(kIdBytes);
   const std::string secret = system_random_bytes(kSecretBytes);
-  std::string id = hex(id_bytes);
+  std::string id = new_ledger_id();
   SO_CHECK(meta.put_number(txn, kMetaFormat, kLedgerFormat));
   SO_CHECK(meta.put_text(txn, kMetaId, id));
   SO_CHECK(meta.put_text(txn, kMetaSecret, secret));
@@ -60,7 +85,32 @@ Result<std::string> write_empty_ledger(const std::string& directory, std::uint64
   return id;
 }
 
+// One transaction on a ledger that no process has open.
+Result<void> change_offline(
+    const LedgerOptions& options,
+    const std::function<Result<void>(const LmdbTxn&, const MetaTable&)>& change,
+    bool dry_run = false) {
+  SO_TRY(const OwnerLock lock, OwnerLock::take(options.directory, OwnerLock::Mode::own));
+  SO_TRY(const DataFileState file, check_data_file(options.directory));
+  SO_TRY(const LmdbEnv env,
+         LmdbEnv::open({.directory = options.directory,
+                        .map_bytes = std::max(options.map_bytes, file.pages * file.page_bytes),
+                        .tables_max = kTablesMax,
+                        .flags = 0}));
+  SO_TRY(LmdbTxn txn, LmdbTxn::begin(env, 0));
+  SO_TRY(const MetaTable meta, MetaTable::open(txn, false));
+  SO_CHECK(meta.check_format(txn));
+  SO_CHECK(change(txn, meta));
+  if (dry_run) return {};
+  if (const int rc = txn.commit(); rc != 0) return lmdb_fail("commit", rc);
+  return {};
+}
+
 }  // namespace
+
+std::string new_ledger_id() {
+  return hex(system_random_bytes(kIdBytes));
+}
 
 Result<std::string> create_ledger(const LedgerOptions& options) {
   const std::string& directory = options.directory;
@@ -92,19 +142,44 @@ Result<std::unique_ptr<LmdbLedger>> open_ledger(LedgerOptions options) {
 }
 
 Result<void> adopt_scope(const LedgerOptions& options, std::string_view scope, WallTime at) {
-  SO_TRY(const OwnerLock lock, OwnerLock::take(options.directory, OwnerLock::Mode::own));
-  SO_TRY(const DataFileState file, check_data_file(options.directory));
-  SO_TRY(const LmdbEnv env,
-         LmdbEnv::open({.directory = options.directory,
-                        .map_bytes = std::max(options.map_bytes, file.pages * file.page_bytes),
-                        .tables_max = kTablesMax,
-                        .flags = 0}));
-  SO_TRY(LmdbTxn txn, LmdbTxn::begin(env, 0));
-  SO_TRY(const MetaTable meta, MetaTable::open(txn, false));
-  SO_CHECK(meta.check_format(txn));
-  SO_CHECK(meta.put_adopted_at(txn, scope, at));
-  if (const int rc = txn.commit(); rc != 0) return lmdb_fail("commit", rc);
-  return {};
+  return change_offline(options, [&](const LmdbTxn& txn, const MetaTable& meta) {
+    return meta.put_adopted_at(txn, scope, at);
+  });
+}
+
+Result<void> renew_ledger(const LedgerOptions& options, const std::string& id, WallTime at) {
+  return change_offline(options, [&](const LmdbTxn& txn, const MetaTable& meta) -> Result<void> {
+    SO_TRY(const std::vector<std::string> stored, stored_scopes(txn));
+    for (const std::string& scope : stored) {
+      SO_TRY(const MDB_dbi table, open_table(txn, RowTable::table_name(scope), MDB_INTEGERKEY));
+      SO_CHECK(doubt_waiting_rows(txn, table));
+      SO_CHECK(meta.put_adopted_at(txn, scope, at));
+    }
+    for (const std::string& scope : options.scopes) SO_CHECK(meta.put_adopted_at(txn, scope, at));
+    return meta.put_text(txn, kMetaId, id);
+  });
+}
+
+Result<std::vector<std::string>> accept_keys(const LedgerOptions& options, const KeyMarks& keys,
+                                             bool dry_run) {
+  KeyConflicts conflicts;
+  const auto change = [&](const LmdbTxn& txn, const MetaTable& meta) -> Result<void> {
+    SO_TRY(const std::vector<std::string> stored, stored_scopes(txn));
+    const auto remembers = [&](const std::string& scope) -> Result<bool> {
+      if (std::ranges::find(stored, scope) == stored.end()) return false;
+      SO_TRY(const MDB_dbi table, open_table(txn, RowTable::table_name(scope), MDB_INTEGERKEY));
+      MDB_stat stat{};
+      if (const int rc = mdb_stat(txn.get(), table, &stat); rc != 0)
+        return lmdb_fail("mdb_stat", rc);
+      return stat.ms_entries > 0;
+    };
+    SO_TRY(conflicts, put_key_marks(txn, meta, keys, keys.now, remembers));
+    for (const std::string& scope : conflicts.scopes)
+      SO_CHECK(meta.put_adopted_at(txn, scope, keys.now));
+    return {};
+  };
+  SO_CHECK(change_offline(options, change, dry_run));
+  return std::move(conflicts.texts);
 }
 
 struct LedgerReader::Open {

@@ -18,8 +18,9 @@ namespace sendonce {
 // there. Returns the ledger's id. denied: there is a ledger already. Appears whole or not at all.
 [[nodiscard]] Result<std::string> create_ledger(const LedgerOptions& options);
 
-// Takes the owner lock and opens. denied: another process owns it; invalid: none there, foreign, of
-// a newer format, on an unfit file system; corrupt: torn, truncated, or memory lost with a reboot.
+// Takes the owner lock and opens. busy: another process owns it; invalid: none there, foreign, of
+// a newer format, on an unfit file system, its keys were made in another way; corrupt: torn,
+// truncated, or memory lost with a reboot.
 [[nodiscard]] Result<std::unique_ptr<LmdbLedger>> open_ledger(LedgerOptions options);
 
 // Stores that this ledger has taken over `scope` at `at`: of a message stored before then whose key
@@ -27,6 +28,20 @@ namespace sendonce {
 // Offline, takes the owner lock.
 [[nodiscard]] Result<void> adopt_scope(const LedgerOptions& options, std::string_view scope,
                                        WallTime at);
+
+[[nodiscard]] std::string new_ledger_id();  // random
+
+// Gives a copy of a ledger that was put back the id `id`: what the original has done since, nobody
+// knows. All scopes count as adopted at `at`, and a delivery that was to be tried again may have
+// been sent meanwhile. Rows and secret stay. Offline, takes the owner lock.
+[[nodiscard]] Result<void> renew_ledger(const LedgerOptions& options, const std::string& id,
+                                        WallTime at);
+
+// Stores `keys` as what keys are made of from now on, whatever they were made of before: of the
+// scopes whose keys change it is as if they were adopted at `keys.now`. Returns what has changed.
+// With `dry_run` nothing is stored. Offline, takes the owner lock.
+[[nodiscard]] Result<std::vector<std::string>> accept_keys(const LedgerOptions& options,
+                                                           const KeyMarks& keys, bool dry_run);
 
 // A ledger that no process has open, to look at. Creates and changes nothing, holds the owner lock
 // for as long as it lives.

@@ -28,6 +28,8 @@ struct SetupOptions {
   bool dry_run = false;
   std::vector<std::string> adopt{};  // classes
   std::string from{};                // new, all or a time
+  bool restored = false;             // the ledger is a copy that was put back
+  bool accept_keys = false;          // a changed key recipe or app
 };
 int setup(const Common& common, const SetupOptions& options);
 

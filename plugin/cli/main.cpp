@@ -51,6 +51,12 @@ void add_config_commands(CLI::App& app, Commands& c) {
               "sendonce setup --dry-run");
   make->add_flag("--dry-run", c.setup.dry_run, "Show, change nothing");
   make->add_option("--adopt", c.setup.adopt, "Take this class's consumer over from another ledger");
+  make->add_flag("--restored", c.setup.restored,
+                 "The ledger is a copy that was put back: give it a new id and adopt every class");
+  make->add_flag(
+      "--accept-keys", c.setup.accept_keys,
+      "Accept that keys are made in another way than before: older messages with unknown "
+      "keys then count as maybe sent");
   make->add_option(
       "--from", c.setup.from,
       "Where a new consumer begins on a stream that holds messages: new, all or a time");

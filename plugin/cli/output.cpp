@@ -28,6 +28,7 @@ int exit_code(Errc code) {
     case Errc::corrupt:
       return EX_IOERR;
     case Errc::denied:
+    case Errc::busy:
       return EX_NOPERM;
     case Errc::internal:
       return EX_SOFTWARE;

@@ -23,6 +23,8 @@ constexpr Duration kStillSending = std::chrono::minutes(1);
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::string_view kToBeMade = "(to be made)";
+
 Result<std::optional<StartFrom>> start_from(const std::string& text) {
   if (text.empty()) return std::optional<StartFrom>();
   if (text == "new") return StartFrom{.kind = StartFrom::Kind::now};
@@ -44,15 +46,25 @@ Result<std::string> ledger_id(const Config& config, bool dry_run) {
   const LedgerOptions options = ledger_options(config);
   const auto reader = LedgerReader::open(options.directory);
   if (reader) return (*reader)->id();
-  if (reader.error().code == Errc::denied) {
+  if (reader.error().code == Errc::busy) {
     SO_TRY(AdminClient client,
            AdminClient::connect(config.instance.socket, std::chrono::seconds(5)));
     SO_TRY(const std::string status, client.call({.verb = "status"}));
     return Json::parse(status).at("ledger").at("id").get<std::string>();
   }
-  if (dry_run) return std::string("(to be made)");
+  if (dry_run) return std::string(kToBeMade);
   SO_TRY(const std::string id, create_ledger(options));
   std::printf("create  ledger %s: %s\n", options.directory.c_str(), id.c_str());
+  return id;
+}
+
+// For a copy that was put back. There must be one, and no daemon may have it open.
+Result<std::string> renewed_id(const Config& config) {
+  const std::string directory = ledger_directory(config.instance);
+  SO_TRY(const auto reader, LedgerReader::open(directory));
+  std::string id = new_ledger_id();
+  std::printf("update  ledger %s: id %s -> %s\n", directory.c_str(), reader->id().c_str(),
+              id.c_str());
   return id;
 }
 
@@ -60,15 +72,15 @@ SetupRequest wanted(const Config& config, std::string id, const SetupOptions& op
                     const std::optional<StartFrom>& from) {
   SetupRequest r{.ledger_id = std::move(id)};
   for (const ClassConfig& c : config.classes)
-    r.consumers.push_back(
-        {.class_name = c.name,
-         .stream = c.stream,
-         .durable = durable_of(c),
-         .filter_subject = c.subject,
-         .ack_wait = c.ack_wait,
-         .max_ack_pending = c.max_ack_pending,
-         .from = from,
-         .adopt = std::ranges::find(options.adopt, c.name) != options.adopt.end()});
+    r.consumers.push_back({.class_name = c.name,
+                           .stream = c.stream,
+                           .durable = durable_of(c),
+                           .filter_subject = c.subject,
+                           .ack_wait = c.ack_wait,
+                           .max_ack_pending = c.max_ack_pending,
+                           .from = from,
+                           .adopt = options.restored || std::ranges::find(options.adopt, c.name) !=
+                                                            options.adopt.end()});
   r.streams =
       desired_streams(r.consumers, config.nats.outcomes_stream, config.nats.dead_letter_stream);
   return r;
@@ -83,10 +95,37 @@ void print_change(const SetupChange& c) {
   std::printf("\n");
 }
 
+// The lines of what changes in how keys are made.
+Result<void> accept_keys_of(const Config& config, bool dry_run) {
+  ApnsTokenSources tokens;
+  SO_TRY(const Composition composition, compose(config, credentials_directory(), tokens));
+  const auto clock = make_system_clock();
+  SO_TRY(
+      const std::vector<std::string> changed,
+      accept_keys(ledger_options(config), key_marks(config, composition, clock->wall()), dry_run));
+  for (const std::string& text : changed) std::printf("accept  %s\n", text.c_str());
+  return {};
+}
+
+// First the ledger: a consumer that is ours before the ledger knows it has been adopted would let
+// messages of the old owner look new.
+Result<void> change_ledger(const Config& config, const SetupOptions& options, const std::string& id,
+                           const std::vector<std::string>& adopted) {
+  const LedgerOptions ledger = ledger_options(config);
+  const WallTime adopted_at = make_system_clock()->wall() + kStillSending;
+  if (options.restored) SO_CHECK(renew_ledger(ledger, id, adopted_at));
+  for (const std::string& name : adopted) {
+    const auto c = std::ranges::find(config.classes, name, &ClassConfig::name);
+    SO_CHECK(adopt_scope(ledger, c->key_scope, adopted_at));
+  }
+  return {};
+}
+
 Result<void> run(const Config& config, const SetupOptions& options) {
   SO_CHECK(check_names(config, options.adopt));
   SO_TRY(const std::optional<StartFrom> from, start_from(options.from));
-  SO_TRY(std::string id, ledger_id(config, options.dry_run));
+  SO_TRY(std::string id,
+         options.restored ? renewed_id(config) : ledger_id(config, options.dry_run));
   SO_TRY(ConnectionOptions connection, connection_of(config, credentials_directory()));
   SO_TRY(const auto client, Publisher::connect(std::move(connection)));
   Setup setup(*client, js_api_prefix(config.nats.domain, config.nats.api_prefix));
@@ -95,14 +134,12 @@ Result<void> run(const Config& config, const SetupOptions& options) {
   for (const SetupChange& c : plan.changes) print_change(c);
   if (plan.refused())
     return fail(Errc::invalid, "nothing was changed: see the lines marked refuse");
-  if (options.dry_run || plan.nothing_to_do()) return {};
-  // First the ledger: a consumer that is ours before the ledger knows it has been adopted would let
-  // messages of the old owner look new.
-  const WallTime adopted_at = make_system_clock()->wall() + kStillSending;
-  for (const std::string& name : plan.adopted) {
-    const auto c = std::ranges::find(config.classes, name, &ClassConfig::name);
-    SO_CHECK(adopt_scope(ledger_options(config), c->key_scope, adopted_at));
-  }
+  // Of a ledger that is yet to be made there is nothing to accept.
+  if (options.accept_keys && request.ledger_id != kToBeMade)
+    SO_CHECK(accept_keys_of(config, options.dry_run));
+  if (options.dry_run) return {};
+  SO_CHECK(change_ledger(config, options, request.ledger_id, plan.adopted));
+  if (plan.nothing_to_do()) return {};
   return setup.apply(request, plan);
 }
 

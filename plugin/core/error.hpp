@@ -17,7 +17,8 @@ enum class Errc : std::uint8_t {
   unavailable,  // may succeed later without a change
   exhausted,    // a limit was reached (map full, disk full, queue full); nothing was changed
   corrupt,      // stored data violates its own invariants: stop, do not guess
-  denied,       // somebody else owns it, or permission is missing
+  denied,       // permission is missing
+  busy,         // somebody else owns it
   internal,     // a bug here
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "config/credentials.hpp"
+#include "plugin/message/normal_form.hpp"
 
 namespace sendonce {
 namespace {
@@ -159,6 +160,20 @@ LedgerOptions ledger_options(const Config& config) {
                                     : LedgerDurability::commit};
   for (const ClassConfig& c : config.classes) o.scopes.push_back(c.key_scope);
   return o;
+}
+
+KeyMarks key_marks(const Config& config, const Composition& composition, WallTime now) {
+  KeyMarks marks{.now = now, .normal_forms = kNormalFormVersion};
+  for (const ClassPolicy& c : composition.classes)
+    // A row of the old recipe ends within `expires` of its message and is kept `retention` longer.
+    marks.scopes.push_back({.scope = c.config.key_scope,
+                            .recipe = recipe_text(c.recipe),
+                            .previous = c.previous ? recipe_text(*c.previous) : std::string(),
+                            .keep = c.config.expires + c.config.retention});
+  for (std::size_t i = 0; i < config.providers.size(); ++i)
+    marks.apps.push_back(
+        {.provider = config.providers[i].name, .app = composition.slots[i].provider->app_scope()});
+  return marks;
 }
 
 std::string durable_of(const ClassConfig& of) {

@@ -71,6 +71,9 @@ void take_over(Composition& running, Composition& next);
 
 // The ledger of this instance; its scopes are those of the classes, in their order.
 [[nodiscard]] LedgerOptions ledger_options(const Config& config);
+// What its keys are made of, for a ledger to compare with what it has stored.
+[[nodiscard]] KeyMarks key_marks(const Config& config, const Composition& composition,
+                                 WallTime now);
 [[nodiscard]] std::vector<NatsLane> lanes_of(const Config& config);
 [[nodiscard]] std::string durable_of(const ClassConfig& of);
 

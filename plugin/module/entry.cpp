@@ -33,6 +33,8 @@ sendonce_rc rc_of(Errc code) {
     case Errc::corrupt:
       return SENDONCE_E_CORRUPT;
     case Errc::denied:
+      return SENDONCE_E_DENIED;
+    case Errc::busy:
       return SENDONCE_E_BUSY;
     case Errc::internal:
       return SENDONCE_E_INTERNAL;

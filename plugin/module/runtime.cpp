@@ -78,6 +78,7 @@ Result<void> Runtime::start_parts() {
   SO_TRY(ConnectionOptions connection, connection_of(config_, credentials_dir_));
 
   LedgerOptions options = ledger_options(config_);
+  options.keys = key_marks(config_, p.composition, clock_.wall());
   options.progress = [this](std::uint64_t done, std::uint64_t total) {
     events_.info("ledger.rebuilding", {{"rows", done}, {"of", total}});
   };

@@ -69,6 +69,7 @@ int exit_code(const Error& error) {
     case Errc::unavailable:
     case Errc::exhausted:
     case Errc::denied:
+    case Errc::busy:
       return EX_UNAVAILABLE;
     case Errc::corrupt:
     case Errc::internal:

@@ -20,6 +20,7 @@ constexpr std::array kCodes{
     std::pair{Errc::exhausted, std::string_view("exhausted")},
     std::pair{Errc::corrupt, std::string_view("corrupt")},
     std::pair{Errc::denied, std::string_view("denied")},
+    std::pair{Errc::busy, std::string_view("busy")},
     std::pair{Errc::internal, std::string_view("internal")},
 };
 

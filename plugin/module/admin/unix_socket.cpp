@@ -51,7 +51,7 @@ Result<void> clear_the_way(const std::string& path, const sockaddr_un& address) 
   }
   SO_TRY(const UniqueFd probe, stream_socket(SOCK_NONBLOCK));
   if (::connect(probe.get(), generic(address), sizeof address) == 0 || errno != ECONNREFUSED) {
-    return fail(Errc::denied, "another process listens on " + path);
+    return fail(Errc::busy, "another process listens on " + path);
   }
   ::unlink(path.c_str());
   return {};

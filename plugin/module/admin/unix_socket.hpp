@@ -16,7 +16,7 @@ namespace sendonce {
 class UnixListener {
  public:
   // Mode 0660 from its first moment, whatever the umask. Replaces a socket that nobody listens on.
-  // denied: somebody does. invalid: the path is too long, or is something else than a socket.
+  // busy: somebody does. invalid: the path is too long, or is something else than a socket.
   [[nodiscard]] static Result<UnixListener> bind(const std::string& path);
   // A listening socket that somebody else made (socket activation); not removed at the end.
   [[nodiscard]] static Result<UnixListener> adopt(UniqueFd fd);

@@ -100,9 +100,52 @@ TEST(LmdbLedger, ASecondOpenerIsRefused) {
   const auto ledger = create_and_open(options_for(dir.path()));
   const auto second = open_ledger(options_for(dir.path()));
   ASSERT_FALSE(second.has_value());
-  EXPECT_EQ(second.error().code, Errc::denied);
+  EXPECT_EQ(second.error().code, Errc::busy);
   EXPECT_FALSE(LedgerReader::open(dir.path()).has_value());
   EXPECT_FALSE(adopt_scope(options_for(dir.path()), "orders", kNoon).has_value());
+}
+
+// What the original has done since the copy was made, nobody knows.
+TEST(LmdbLedger, ACopyThatWasPutBackGetsAnotherIdAndDoubtsWhatItCannotKnow) {
+  const TempDir dir;
+  const LedgerOptions options = options_for(dir.path());
+  std::string secret;
+  {
+    const auto ledger = create_and_open(options);
+    secret = ledger->secret().expose();
+    fill(*ledger, 1, 1, kNoon);
+    const auto claimed = ledger->commit(claims(2, 1, kNoon), kNoon);
+    ASSERT_TRUE(claimed.has_value());
+    Settlement again = settle_of(2, reply_as<Claimed>(claimed->at(0).reply).fence, State::waiting,
+                                 Effect::not_sent);
+    again.next_at = kNoon + hours(1);
+    static_cast<void>(run(*ledger, Ticket(2), again, kNoon));
+    ASSERT_EQ(find(*ledger, 2)->effect, Effect::not_sent);
+  }
+  const std::string id = new_ledger_id();
+  const auto renewed = renew_ledger(options, id, kNoon + hours(2));
+  ASSERT_TRUE(renewed.has_value()) << renewed.error().text;
+  const auto ledger = open_or_fail(options);
+  EXPECT_EQ(ledger->id(), id);
+  EXPECT_EQ(ledger->secret().expose(), secret);
+  EXPECT_EQ(find(*ledger, 1)->state, State::accepted);
+  EXPECT_EQ(find(*ledger, 2)->state, State::waiting);
+  EXPECT_EQ(find(*ledger, 2)->effect, Effect::maybe_sent);
+  const WallTime later = kNoon + hours(3);
+  const auto old = ledger->commit(claims(3, 1, kNoon + hours(2) - Duration(1)), later);
+  ASSERT_TRUE(old.has_value());
+  EXPECT_EQ(reply_as<Claimed>(old->at(0).reply).carried, Effect::maybe_sent);
+  const auto fresh = ledger->commit(claims(4, 1, kNoon + hours(2)), later);
+  ASSERT_TRUE(fresh.has_value());
+  EXPECT_EQ(reply_as<Claimed>(fresh->at(0).reply).carried, Effect::not_sent);
+}
+
+TEST(LmdbLedger, AnOpenOneIsNotTakenForACopy) {
+  const TempDir dir;
+  const auto ledger = create_and_open(options_for(dir.path()));
+  const auto renewed = renew_ledger(options_for(dir.path()), new_ledger_id(), kNoon);
+  ASSERT_FALSE(renewed.has_value());
+  EXPECT_EQ(renewed.error().code, Errc::busy);
 }
 
 TEST(LmdbLedger, TheIndexIsRebuiltAndGrowsOverManySegments) {

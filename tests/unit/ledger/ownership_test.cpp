@@ -35,7 +35,7 @@ TEST(OwnerLock, ASecondProcessIsRefusedUntilTheFirstLetsGo) {
   {
     const auto lock = OwnerLock::take(dir.path(), Mode::create);
     ASSERT_TRUE(lock.has_value()) << lock.error().text;
-    EXPECT_EQ(take_elsewhere(dir.path()), Errc::denied);
+    EXPECT_EQ(take_elsewhere(dir.path()), Errc::busy);
   }
   EXPECT_EQ(take_elsewhere(dir.path()), kTaken);
 }
@@ -47,9 +47,9 @@ TEST(OwnerLock, ASecondOpenInTheProcessIsRefusedAndHarmless) {
   for (const Mode mode : {Mode::own, Mode::look}) {
     const auto second = OwnerLock::take(dir.path(), mode);
     ASSERT_FALSE(second.has_value());
-    EXPECT_EQ(second.error().code, Errc::denied);
+    EXPECT_EQ(second.error().code, Errc::busy);
   }
-  EXPECT_EQ(take_elsewhere(dir.path()), Errc::denied);  // still held
+  EXPECT_EQ(take_elsewhere(dir.path()), Errc::busy);  // still held
 }
 
 TEST(OwnerLock, TheHolderIsNamed) {
@@ -87,7 +87,7 @@ TEST(OwnerLock, AForkedChildDoesNotKeepIt) {
       ::_exit(0);
     }
     ASSERT_EQ(::read(ready[0], &byte, 1), 1);             // it has let go of its copy
-    EXPECT_EQ(take_elsewhere(dir.path()), Errc::denied);  // the parent lives
+    EXPECT_EQ(take_elsewhere(dir.path()), Errc::busy);  // the parent lives
   }
   EXPECT_EQ(take_elsewhere(dir.path()), kTaken);  // although the child lives
   for (const int fd : {hold[0], hold[1], ready[0], ready[1]}) ::close(fd);

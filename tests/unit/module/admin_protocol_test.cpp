@@ -136,7 +136,7 @@ TEST(AdminReply, AnErrorTakesThePlaceOfTheResult) {
 
 TEST(AdminAnswer, EveryErrorCodeComesBackAsItWas) {
   for (const Errc code : {Errc::invalid, Errc::unavailable, Errc::exhausted, Errc::corrupt,
-                          Errc::denied, Errc::internal}) {
+                          Errc::denied, Errc::busy, Errc::internal}) {
     std::string text = AdminReply(0).finish(fail(code, "why"));
     text.pop_back();
     const auto line = parse_admin_answer(text);

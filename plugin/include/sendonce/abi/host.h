@@ -114,14 +114,16 @@ typedef struct sendonce_module_api {
                        sendonce_text* error);
 
   /* Reads the configuration and makes an instance. *out is set only on OK. INVALID names file, line
-   * and column. [control] */
+   * and column; DENIED: nothing is wrong but that a credential may not be read, or may be read by
+   * others too. [control] */
   sendonce_rc (*open)(const sendonce_host* host, const char* path, sendonce_instance** out,
                       sendonce_text* error);
 
   /* Opens the ledger, starts the threads, begins to connect. Returns when the ledger is open, which
    * takes up to a second per million remembered keys; the connections come up later, as a change
-   * of state. BUSY: another process owns the ledger. On any error nothing is left running and start
-   * may be called again. [control] */
+   * of state. BUSY: another process owns the ledger. DENIED: no permission for it, the socket or a
+   * credential. On any error nothing is left running and start may be called again.
+   * [control] */
   sendonce_rc (*start)(sendonce_instance* instance, sendonce_text* error);
 
   /* Reads the file again and takes over what may change while running. On any error the old

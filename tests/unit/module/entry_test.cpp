@@ -1,0 +1,161 @@
+// The library through its C interface: what start, reload and open refuse, and with which code.
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "ledger/lmdb/open.hpp"
+#include "sendonce/abi/host.h"
+#include "tests/contract/ledger_rig.hpp"
+#include "tests/support/fake_provider.hpp"
+
+namespace sendonce::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// A configuration, a ledger that remembers one delivery, and no NATS server to be seen.
+class EntryTest : public testing::Test {
+ protected:
+  EntryTest() {
+    put_account("shop-one");
+    put_config();
+    std::filesystem::create_directory(dir_.path() + "/state");
+    const auto made = create_ledger(ledger_options());
+    EXPECT_TRUE(made.has_value()) << (made ? "" : made.error().text);
+  }
+  ~EntryTest() override { close(); }
+
+  void put_account(const std::string& project) {
+    credentials_.project = project;
+    std::ofstream(account_) << service_account_for(credentials_, "https://localhost/token");
+    ASSERT_EQ(::chmod(account_.c_str(), 0600), 0);
+  }
+
+  // `more` belongs to [class.otp].
+  void put_config(const std::string& more = {}) const {
+    std::ofstream(file_) << "config_version = 1\n[instance]\nname = \"edge\"\nstate_dir = \""
+                         << dir_.path() << "/state\"\nsocket = \"" << dir_.path()
+                         << "/admin.sock\"\n[nats]\nservers = [\"nats://127.0.0.1:1\"]\n"
+                         << "[ledger]\nmap_size = \"64MiB\"\n[provider.fcm]\nkind = \"fcm\"\n"
+                         << "auth = { service_account = \"file:" << account_ << "\" }\n"
+                         << "[class.otp]\nsubject = \"notify.otp.>\"\nexpires = \"3m\"\n"
+                         << "retention = \"2d\"\nambiguous = { default = \"give-up\" }\n"
+                         << "route = { push = [\"fcm\"] }\n"
+                         << more;
+  }
+
+  LedgerOptions ledger_options() const {
+    LedgerOptions o;
+    o.directory = dir_.path() + "/state/ledger";
+    o.scopes = {"otp"};
+    o.map_bytes = std::uint64_t{64} << 20U;
+    return o;
+  }
+
+  void remember_a_delivery() const {
+    auto ledger = open_ledger(ledger_options());
+    ASSERT_TRUE(ledger.has_value()) << ledger.error().text;
+    ClaimRequest claim = claim_of(1);
+    static_cast<void>(reply_as<Claimed>(run(**ledger, Ticket(1), claim, kNoon)));
+  }
+
+  sendonce_rc start() {
+    sendonce_host host{};
+    host.struct_size = sizeof host;
+    host.abi_minor = SENDONCE_ABI_MINOR;
+    host.admin_fd = -1;
+    host.name = "test";
+    host.log = [](void*, const sendonce_log_event*) {};
+    const sendonce_rc opened = api_->open(&host, file_.c_str(), &instance_, error());
+    return opened == SENDONCE_OK ? api_->start(instance_, error()) : opened;
+  }
+  void close() {
+    if (instance_ != nullptr) api_->close(instance_);
+    instance_ = nullptr;
+  }
+  // Starts and stops.
+  sendonce_rc live_once() {
+    const sendonce_rc rc = start();
+    close();
+    return rc;
+  }
+
+  sendonce_text* error() {
+    text_ = {buffer_.data(), buffer_.size(), 0};
+    buffer_[0] = '\0';
+    return &text_;
+  }
+  std::string why() const { return buffer_.data(); }
+
+  TempDir dir_{};
+  std::string account_ = dir_.path() + "/account.json";
+  std::string file_ = dir_.path() + "/sendonce.toml";
+  TestCredentials credentials_ = make_test_credentials();
+  const sendonce_module_api* api_ = sendonce_module_v1(SENDONCE_ABI_MINOR);
+  sendonce_instance* instance_ = nullptr;
+  std::array<char, 4096> buffer_{};
+  sendonce_text text_{};
+};
+
+TEST_F(EntryTest, AChangedKeyRecipeIsRefusedAtTheNextStart) {
+  ASSERT_EQ(live_once(), SENDONCE_OK) << why();
+  remember_a_delivery();
+  ASSERT_EQ(live_once(), SENDONCE_OK) << why();
+  put_config("key = [\"event_id\", \"recipient\"]\n");
+  EXPECT_EQ(live_once(), SENDONCE_E_INVALID);
+  EXPECT_THAT(why(), AllOf(HasSubstr("1:event_id,recipient,channel,template"),
+                           HasSubstr("key_previous"), HasSubstr("--accept-keys")));
+  const std::string usual = "[\"event_id\", \"recipient\", \"channel\", \"template\"]\n";
+  put_config("key = [\"event_id\", \"recipient\"]\nkey_previous = " + usual);
+  EXPECT_EQ(live_once(), SENDONCE_OK) << why();
+  put_config("key = [\"event_id\", \"recipient\"]\n");
+  EXPECT_EQ(live_once(), SENDONCE_E_INVALID);  // too early
+}
+
+TEST_F(EntryTest, AnotherProjectIsRefusedAtTheNextStart) {
+  ASSERT_EQ(live_once(), SENDONCE_OK) << why();
+  remember_a_delivery();
+  put_account("shop-two");
+  EXPECT_EQ(live_once(), SENDONCE_E_INVALID);
+  EXPECT_THAT(why(), AllOf(HasSubstr("fcm:shop-one"), HasSubstr("fcm:shop-two")));
+}
+
+TEST_F(EntryTest, AnotherProjectIsRefusedByAReload) {
+  ASSERT_EQ(start(), SENDONCE_OK) << why();
+  EXPECT_EQ(api_->reload(instance_, error()), SENDONCE_OK) << why();
+  put_account("shop-two");
+  EXPECT_EQ(api_->reload(instance_, error()), SENDONCE_E_INVALID);
+  EXPECT_THAT(why(), AllOf(HasSubstr("provider.fcm"), HasSubstr("restart")));
+  put_account("shop-one");
+  EXPECT_EQ(api_->reload(instance_, error()), SENDONCE_OK) << why();
+}
+
+TEST_F(EntryTest, AnotherOwnerIsBusy) {
+  const auto owner = open_ledger(ledger_options());
+  ASSERT_TRUE(owner.has_value()) << owner.error().text;
+  EXPECT_EQ(live_once(), SENDONCE_E_BUSY);
+  EXPECT_THAT(why(), HasSubstr("has the ledger open already"));
+}
+
+TEST_F(EntryTest, ACredentialOpenToOthersIsDenied) {
+  ASSERT_EQ(::chmod(account_.c_str(), 0644), 0);
+  EXPECT_EQ(live_once(), SENDONCE_E_DENIED);
+  EXPECT_THAT(why(), HasSubstr("open to group or others"));
+}
+
+// What is wrong besides is for the operator, and a service manager must not try again.
+TEST_F(EntryTest, ADeniedCredentialInAWrongConfigurationIsInvalid) {
+  ASSERT_EQ(::chmod(account_.c_str(), 0644), 0);
+  put_config("claim = \"1s\"\n");
+  EXPECT_EQ(live_once(), SENDONCE_E_INVALID);
+}
+
+}  // namespace
+}  // namespace sendonce::test
