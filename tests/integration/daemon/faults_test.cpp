@@ -60,7 +60,11 @@ TEST_F(FaultsTest, NatsKilledAndStartedAgainInTheMiddle) {
     expect_no_early_ack(400);
   }
   publish(400, 450);
-  ASSERT_TRUE(settled());
+  // Not by the consumer: a killed nats-server 2.9 may count one message as delivered for good that
+  // has been acked and is never delivered again (measured: num_ack_pending 1, nothing pending).
+  ASSERT_TRUE(within(seconds(90), [this] {
+    return counter("accepted") == 450 && counter("acked") == counter("received");
+  }));
   EXPECT_EQ(stop(), EX_OK);
   expect_each_once(0, 450);
   expect_all_accepted(0, 450);

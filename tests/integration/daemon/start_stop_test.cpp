@@ -122,7 +122,7 @@ TEST_F(DaemonTest, ACredentialThatCannotBeReadIsNamed) {
   const fs::path key = credentials_ / "apns.p8";
   fs::permissions(key, fs::perms(0644));
   start_without_wait();
-  EXPECT_EQ(exit_code(), EX_CONFIG);
+  EXPECT_EQ(exit_code(), EX_NOPERM);
   EXPECT_THAT(log(), HasSubstr("provider.apns"));
   EXPECT_THAT(log(), HasSubstr("chmod 0600"));
   fs::remove(key);

@@ -86,7 +86,7 @@ TEST(OwnerLock, AForkedChildDoesNotKeepIt) {
       static_cast<void>(!::read(hold[0], &byte, 1));  // until the parent says so
       ::_exit(0);
     }
-    ASSERT_EQ(::read(ready[0], &byte, 1), 1);             // it has let go of its copy
+    ASSERT_EQ(::read(ready[0], &byte, 1), 1);           // it has let go of its copy
     EXPECT_EQ(take_elsewhere(dir.path()), Errc::busy);  // the parent lives
   }
   EXPECT_EQ(take_elsewhere(dir.path()), kTaken);  // although the child lives
