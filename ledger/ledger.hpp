@@ -121,11 +121,12 @@ struct TicketedRequest {
 
 struct Claimed {
   Fence fence{};
-  Effect carried = Effect::not_sent;  // what earlier attempts may have caused
-  std::uint16_t attempts = 0;         // counted so far, a stale claim included
-  bool taken_over = false;            // from a claim that was never settled
-  RequestHash request{};              // of the first attempt
-  bool receipt_missing = false;       // an earlier 2xx came without its receipt (law 6)
+  Effect carried = Effect::not_sent;   // what earlier attempts may have caused
+  std::uint16_t attempts = 0;          // counted so far, a stale claim included
+  bool taken_over = false;             // from a claim that was never settled
+  RequestHash request{};               // of the first attempt
+  bool receipt_missing = false;        // an earlier 2xx came without its receipt (law 6)
+  WallTime deadline{WallTime::max()};  // the row's; a later duplicate has a later one of its own
 };
 struct Busy {
   WallTime until{};

@@ -7,8 +7,6 @@
 
 #include <pthread.h>
 
-#include "plugin/core/assert.hpp"
-
 namespace sendonce {
 namespace {
 
@@ -16,8 +14,6 @@ namespace {
 constexpr std::size_t kTrickle = 2;
 // Lingering goes on in slices for as long as each brings something new.
 constexpr int kLingerSlices = 6;
-// When there is no room, what is known is recorded in small transactions: they need few pages.
-constexpr std::size_t kSmallBatch = 16;
 // Batches are large enough for malloc to fetch each from the kernel and give it back.
 constexpr std::size_t kSparesKept = 4;
 
@@ -25,7 +21,7 @@ constexpr std::size_t kSparesKept = 4;
 
 LedgerThread::LedgerThread(Ledger& ledger, const Clock& clock, LedgerThreadOptions options)
     : ledger_(ledger),
-      clock_(clock),
+      committer_(ledger, clock),
       options_(std::move(options)),
       stats_(ledger.stats()),
       thread_([this] { run(); }) {}
@@ -130,59 +126,14 @@ void LedgerThread::linger(std::unique_lock<std::mutex>& lock) {
   }
 }
 
+// False: the ledger is lost, and `fatal` has been told.
 bool LedgerThread::commit(const std::vector<TicketedRequest>& batch) {
   answered_.clear();
-  answered_.reserve(batch.size());
-  bool exhausted = false;
-  if (!commit_or_recover(batch, answered_, exhausted)) return false;
-  if (exhausted && !commit_short_of_room(batch, answered_)) return false;
-  SO_ASSERT(answered_.size() == batch.size());
-  hand_back();
-  return true;
-}
-
-// False: the ledger is lost, and `fatal` has been told.
-bool LedgerThread::commit_or_recover(std::span<const TicketedRequest> batch,
-                                     std::vector<LaneReply>& replies, bool& exhausted) {
-  auto done = ledger_.commit(batch, clock_.wall());
-  if (!done && done.error().code == Errc::unavailable) {
-    // Nobody knows what is on the disk: look, and send the same again, which the rules allow.
-    if (auto recovered = ledger_.recover(); recovered) {
-      done = ledger_.commit(batch, clock_.wall());
-    } else {
-      done = std::unexpected(std::move(recovered).error());
-    }
-  }
-  exhausted = !done && done.error().code == Errc::exhausted;
-  if (exhausted) return true;
-  if (!done) {
+  if (const auto done = committer_.commit(batch, answered_); !done) {
     if (options_.fatal) options_.fatal(done.error());
     return false;
   }
-  for (TicketedReply& reply : *done)
-    replies.push_back({.ticket = reply.ticket, .reply = std::move(reply.reply)});
-  return true;
-}
-
-bool LedgerThread::commit_short_of_room(const std::vector<TicketedRequest>& batch,
-                                        std::vector<LaneReply>& replies) {
-  std::vector<TicketedRequest> kept;
-  for (const TicketedRequest& request : batch) {
-    if (std::holds_alternative<ClaimRequest>(request.request)) {
-      replies.push_back({.ticket = request.ticket, .reply = ClaimReply(Stopped{})});
-    } else {
-      kept.push_back(request);
-    }
-  }
-  for (std::size_t at = 0; at < kept.size(); at += kSmallBatch) {
-    const auto part = std::span(kept).subspan(at, std::min(kSmallBatch, kept.size() - at));
-    bool exhausted = false;
-    if (!commit_or_recover(part, replies, exhausted)) return false;
-    if (!exhausted) continue;
-    for (const TicketedRequest& request : part)
-      replies.push_back({.ticket = request.ticket,
-                         .reply = fail(Errc::exhausted, "ledger: no room on the disk or map")});
-  }
+  hand_back();
   return true;
 }
 

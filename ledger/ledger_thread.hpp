@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "ledger/committer.hpp"
 #include "ledger/ledger_lane.hpp"
 #include "plugin/core/clock.hpp"
 
@@ -45,15 +46,11 @@ class LedgerThread final : public LedgerLane {
   [[nodiscard]] bool next_batch(std::vector<TicketedRequest>& batch);
   void linger(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] bool commit(const std::vector<TicketedRequest>& batch);
-  [[nodiscard]] bool commit_or_recover(std::span<const TicketedRequest> batch,
-                                       std::vector<LaneReply>& replies, bool& exhausted);
-  [[nodiscard]] bool commit_short_of_room(const std::vector<TicketedRequest>& batch,
-                                          std::vector<LaneReply>& replies);
   void hand_back();
   void keep_for_reuse(std::vector<TicketedRequest>&& batch);
 
   Ledger& ledger_;
-  const Clock& clock_;
+  Committer committer_;
   const LedgerThreadOptions options_;
 
   mutable std::mutex mutex_{};  // guards what follows

@@ -79,7 +79,8 @@ Claimed claimed_reply(const Row& row, bool taken_over) {
           .attempts = row.attempts,
           .taken_over = taken_over,
           .request = row.request,
-          .receipt_missing = std::ranges::any_of(row.receipts, is_receipt_missing)};
+          .receipt_missing = std::ranges::any_of(row.receipts, is_receipt_missing),
+          .deadline = row.deadline};
 }
 
 Done done_reply(const Row& row, bool now) {

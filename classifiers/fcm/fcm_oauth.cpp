@@ -111,7 +111,8 @@ std::optional<HttpRequest> FcmOauth::needs_auth(WallTime now) {
   const bool due =
       authorization_.empty() || refused_ || now + kRenewBefore >= ends_ || ends_ - now > hours(24);
   if (!due) return std::nullopt;
-  if (not_before_ && now < *not_before_ && *not_before_ - now <= hours(1)) return std::nullopt;
+  // More than was named is left only when the clock was set back.
+  if (not_before_ && now < *not_before_ && *not_before_ - now <= wait_) return std::nullopt;
   const std::string jwt = assertion(now);
   if (jwt.empty()) return std::nullopt;
   HttpRequest request;
@@ -156,7 +157,8 @@ Verdict FcmOauth::accept(const CallResult& result, WallTime now) {
   const Duration backoff =
       std::min<Duration>(kFirstWait * (1U << std::min(failures_, 4U)), kLongestWait);
   failures_ += 1;
-  not_before_ = now + std::clamp<Duration>(v.retry_after, backoff, hours(1));
+  wait_ = std::clamp<Duration>(v.retry_after, backoff, hours(1));
+  not_before_ = now + wait_;
   return v;
 }
 

@@ -46,6 +46,7 @@ class FcmOauth {
   std::string authorization_{};
   WallTime ends_{};                       // of the token at hand
   std::optional<WallTime> not_before_{};  // after a failed exchange
+  Duration wait_{};                       // until then, as it was named
   std::uint32_t failures_ = 0;            // in a row
   bool refused_ = false;                  // the token at hand
   bool after_refusal_ = false;            // the token at hand was fetched because of one

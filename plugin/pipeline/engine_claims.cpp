@@ -195,6 +195,7 @@ void Engine::on_claimed(Delivery& d, const Claimed& claimed) {
   if (!judged.proceed) return give_up(d, judged.reason);
   if (draining_) return give_back(d, Duration::zero(), "draining");
   if (!d.request) return give_back(d, Duration::zero(), "claimed without a request");
+  d.request->not_after_wall = std::min(d.request->not_after_wall, claimed.deadline);
   if (ambiguous == AmbiguityPolicy::resend_with_key) {
     d.request_hash = request_hash(*d.request);
     if (claimed.carried != Effect::not_sent && claimed.request != RequestHash{} &&

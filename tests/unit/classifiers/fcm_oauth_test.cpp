@@ -112,6 +112,15 @@ TEST(FcmOauth, retry_after_is_obeyed) {
   EXPECT_TRUE(of.needs_auth(kNow + seconds(90)));
 }
 
+// Found by the simulator: no token for as long as the clock had been ahead, up to an hour.
+TEST(FcmOauth, a_clock_set_back_does_not_stretch_the_wait) {
+  FcmOauth of = oauth();
+  ASSERT_TRUE(of.needs_auth(kNow));
+  static_cast<void>(of.accept(failure(Effect::not_sent, Cause::connect), kNow));
+  EXPECT_FALSE(of.needs_auth(kNow + seconds(4)));
+  EXPECT_TRUE(of.needs_auth(kNow - minutes(40)));
+}
+
 TEST(FcmOauth, a_refused_token_is_fetched_anew_once) {
   FcmOauth of = oauth();
   fetch(of, kNow);

@@ -314,5 +314,19 @@ TEST_F(EngineTest, AMessageAfterItsDeadlineIsNeverSent) {
   EXPECT_EQ(counters().suppressed, 1U);
 }
 
+// Law 12. A later duplicate has a later deadline of its own; the row keeps that of the first
+// message.
+TEST_F(EngineTest, ADuplicateDoesNotMoveTheDeadlineOfTheCall) {
+  const WallTime deadline = clock.wall() + minutes(10);
+  arrive(message(1, token("aa")));
+  transport.answer_status(503);
+  step();
+  restart(AmbiguityPolicy::give_up);
+  wait(minutes(5));
+  arrive(message(2, token("aa")));
+  ASSERT_FALSE(transport.open.empty());
+  EXPECT_LE(transport.open.back().request.not_after_wall, deadline);
+}
+
 }  // namespace
 }  // namespace sendonce::test

@@ -1,0 +1,199 @@
+// The laws of docs/guarantees.md as checkers. The book sees everything that an observer outside of
+// the engine could see: what was published, what became durable, what was submitted, what reached
+// the provider, what the process was told, what was acked. It never asks the engine.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "classifiers/provider.hpp"
+#include "ledger/ledger.hpp"
+#include "plugin/message/decode.hpp"
+#include "plugin/message/key.hpp"
+#include "plugin/pipeline/policy.hpp"
+#include "tests/simulation/disk.hpp"
+#include "tests/simulation/service.hpp"
+#include "tests/simulation/world.hpp"
+
+namespace sendonce::sim {
+
+struct Known;
+
+struct Attempt {
+  Known* of = nullptr;
+  std::uint32_t life = 0;
+  Fence fence{};
+  MonoTime submitted{};
+  MonoTime claim_asked{};
+  std::string path{};
+  std::string body{};
+  bool left = false;
+  std::uint32_t processed = 0;
+  Told told = Told::nothing;
+  Blame blame = Blame::nobody;
+  std::optional<WallTime> dead_since{};  // as the provider said
+  bool delivered = false;                // the process has read what it was told
+  std::optional<Effect> settled{};       // as became durable
+  bool open() const { return !delivered; }
+};
+
+// One delivery, as the checkers know it.
+struct Known {
+  Key key{};
+  std::size_t message_class = 0;
+  std::size_t provider = 0;
+  std::string token{};
+  DeviceHash device{};
+  std::optional<WallTime> registered_at{};
+  std::string marker{};  // of the content that came first to the ledger; empty: none yet
+  std::map<Fingerprint, std::string> contents{};
+  bool well_formed = true;  // the provider can take the token
+  std::list<Attempt> attempts{};
+  std::list<Attempt> forgotten_attempts{};
+  std::uint32_t processed = 0;
+  std::optional<Row> row{};  // as is durable
+  std::optional<MonoTime> ended{};
+  bool taken_over = false;                     // a claim of it was left behind
+  bool adopted = false;                        // its row went with a ledger that was lost
+  bool forgotten = false;                      // the row was, after its retention
+  std::map<std::uint32_t, State> revisions{};  // an event is owed for each
+  std::set<std::uint32_t> events{};            // stored by the outcome stream
+};
+
+struct Published {  // one message as its stream has it
+  std::size_t message_class = 0;
+  std::uint64_t seq = 0;
+  std::string body{};
+  WallTime stored_at{};
+  bool poison = false;
+  std::string copy_id{};  // of the dead letter when it is poison
+  struct Wanted {
+    Known* known = nullptr;
+    Fingerprint fingerprint{};
+  };
+  std::vector<Wanted> wanted{};
+  bool acked = false;
+  bool lost = false;  // by a purge or with its stream: nobody can be asked to deliver it
+};
+
+class LawBook final : public CommitWitness {
+ public:
+  LawBook(World& world, std::vector<ClassPolicy> classes, const std::string& secret)
+      : world_(world), classes_(std::move(classes)), keys_(Credential(secret)) {}
+
+  struct ProviderFacts {
+    ProviderKind kind = ProviderKind::apns;
+    std::string name{};
+    std::string app_scope{};
+    const Provider* provider = nullptr;
+    Service* service = nullptr;
+    Duration breaker_probe{};
+    Duration timeout{};
+  };
+  void set_providers(std::vector<ProviderFacts> providers) { providers_ = std::move(providers); }
+  void set_classes(std::vector<ClassPolicy> classes) { classes_ = std::move(classes); }
+
+  // ---- producers and streams -----------------------------------------------------------------
+  Published& published(std::size_t message_class, std::string body, WallTime stored_at,
+                       const std::string& stream, std::uint64_t seq);
+  void acked(Published& message, bool terminated);                      // the server has removed it
+  void copied(const std::string& message_id, const std::string& body);  // a dead letter is stored
+  void told_outcome(const std::string& message_id, const std::string& body);  // events are stored
+
+  // ---- calls ---------------------------------------------------------------------------------
+  [[nodiscard]] bool is_high(const Attempt& attempt) const {
+    return policy(*attempt.of).config.priority == Priority::high;
+  }
+  void claim_asked(Ticket ticket) { claim_asked_[ticket] = world_.mono(); }
+  Attempt& submitted(Ticket ticket, std::size_t provider, const HttpRequest& request,
+                     std::uint32_t life);
+  void left(Attempt& attempt);
+  void processed(Attempt& attempt);
+  void heard(Attempt& attempt, Told told, const Reply* reply);  // the process reads it now
+  void renewed(std::size_t provider);                           // a credential or configuration
+
+  // ---- the ledger ----------------------------------------------------------------------------
+  void committed(std::span<const TicketedRequest> batch, std::span<const TicketedReply> replies,
+                 const Changes& changes, Incarnation incarnation, WallTime now) override;
+  void process_began(std::uint32_t life, Incarnation incarnation);
+  void process_died();
+  void ledger_lost(WallTime adopted_at);  // and replaced by an empty one
+
+  // ---- at the end ----------------------------------------------------------------------------
+  [[nodiscard]] bool all_ended() const;
+  [[nodiscard]] std::string what_is_open() const;
+  void check_nothing_overdue() const;  // when all has been well for a while
+  void check_end(bool calm, std::size_t outbox_entries);
+  [[nodiscard]] Known& known_of(const Key& key);
+  [[nodiscard]] const std::map<Key, Known>& known() const { return known_; }
+  [[nodiscard]] std::map<std::string, std::uint64_t> census() const;
+
+ private:
+  struct HoldFacts {
+    bool held = false;
+    MonoTime since{};
+    MonoTime last{};                      // the hold or its latest probe was answered
+    std::optional<MonoTime> ill_since{};  // the first answer that was no sign of health
+    bool renewed = false;                 // probe at once
+  };
+  void check_hold(const Attempt& attempt, std::size_t provider);
+  void check_repeat(const Known& known, const Attempt& now);
+  struct Commit {
+    Incarnation incarnation{};
+    WallTime now{};
+  };
+  void check_claim(const ClaimRequest& request, Ticket ticket, const ClaimReply& reply,
+                   const RowChange* change, const Commit& commit);
+  void check_claimed(const ClaimRequest& request, const Claimed& claimed, const Known& known,
+                     const std::optional<Row>& before, const Commit& commit);
+  void check_settlement(const Settlement& settlement, const Settled& reply,
+                        const RowChange* change);
+  void check_fenced(const Settlement& s, const Row& before, const Row& after) const;
+  void check_blame(const Settlement& s, const Row& before, const Row& after) const;
+  void check_change(const Row& before, const Row& after) const;
+  void check_sweep(const RowChange& change, const Commit& commit);
+  void check_forgotten(Known& known);
+  void check_ending(const Row& row) const;
+  void check_device(const DeviceChanged& change, const TicketedRequest& request);
+  void check_events(const Changes& changes, std::span<const TicketedRequest> batch);
+  void note_settled(const Settlement& settlement, Known& known);
+  void note_row(const RowChange& change);
+  void check_key(const Known& known, bool calm) const;
+  [[nodiscard]] bool can_come_back(const Known& known) const;
+  void check_delivery_acked(const Published& message, const Published::Wanted& wanted) const;
+  [[nodiscard]] const ClassPolicy& policy(const Known& known) const {
+    return classes_[known.message_class];
+  }
+
+  World& world_;
+  std::vector<ClassPolicy> classes_;
+  std::vector<ProviderFacts> providers_{};
+  EnvelopeDecoder decoder_{};
+  KeyMaker keys_;
+  std::map<Key, Known> known_{};
+  std::map<std::string, Known*> by_request_{};  // how a request names its delivery
+  std::map<DeviceHash, std::vector<Known*>> by_device_{};
+  std::list<Published> messages_{};
+  std::map<Ticket, MonoTime> claim_asked_{};
+  std::vector<HoldFacts> holds_{16};
+  std::map<DeviceHash, DeviceRow> devices_{};  // as is durable
+  std::set<std::string> copies_{};
+  std::map<std::string, std::uint32_t> told_in_life_{};  // outbox entries
+  std::uint32_t life_ = 0;
+  Incarnation incarnation_{};
+  std::optional<WallTime> adopted_at_{};
+  Fence highest_fence_{};
+};
+
+[[nodiscard]] std::string short_text(const Key& key);
+// What a test puts into every notification, by which its content is recognised in a request.
+[[nodiscard]] std::string marker_in(const std::string& body);
+
+}  // namespace sendonce::sim

@@ -1,0 +1,243 @@
+// Laws about what is sent: 1, 2, 4, 6, 7, 10, 12.
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "classifiers/stable_id.hpp"
+#include "plugin/core/text.hpp"
+#include "tests/simulation/laws.hpp"
+
+namespace sendonce::sim {
+namespace {
+
+std::string request_name(ProviderKind kind, const HttpRequest& request) {
+  if (kind == ProviderKind::apns) return std::string(request.headers.find("apns-id").value_or(""));
+  const auto body = nlohmann::json::parse(request.body, nullptr, false);
+  if (body.is_discarded()) broken(0, "a request whose body is no JSON");
+  return body["message"]["token"].get<std::string>() + "/" +
+         body["message"]["data"]["nid"].get<std::string>();
+}
+
+}  // namespace
+
+std::string short_text(const Key& key) {
+  return hex(key.view()).substr(0, 8);
+}
+
+std::string marker_in(const std::string& body) {
+  const std::size_t at = body.find("<<");
+  const std::size_t end = body.find(">>");
+  if (at == std::string::npos || end == std::string::npos) return {};
+  return body.substr(at, end + 2 - at);
+}
+
+Published& LawBook::published(std::size_t message_class, std::string body, WallTime stored_at,
+                              const std::string& stream, std::uint64_t seq) {
+  Published& message = messages_.emplace_back();
+  message.message_class = message_class;
+  message.seq = seq;
+  message.stored_at = stored_at;
+  message.body = std::move(body);
+  const ClassPolicy& of_class = classes_[message_class];
+  auto note = decoder_.decode(message.body);
+  message.copy_id = stream + "." + std::to_string(seq) + "." +
+                    std::to_string(stored_at.time_since_epoch().count());
+  message.poison = !note;
+  if (!note) return message;
+  const auto digest = keys_.nid_digest(of_class.recipe, *note);
+  for (const Target& target : note->targets) {
+    const auto route = std::ranges::find_if(of_class.routes, [&](const auto& r) {
+      return providers_[r.second.get()].name == target.provider;
+    });
+    if (route == of_class.routes.end() || !digest) {
+      message.poison = true;
+      message.wanted.clear();
+      return message;
+    }
+    const std::size_t index = route->second.get();
+    const ProviderFacts& facts = providers_[index];
+    const auto normal = facts.provider->normal_form(target);
+    const Destination& destination = normal ? *normal : target.destination;
+    const Key key = keys_.delivery_key(*digest, facts.kind, facts.app_scope, destination);
+    auto [at, fresh] = known_.try_emplace(key);
+    Known& known = at->second;
+    if (fresh) {
+      known.key = key;
+      known.message_class = message_class;
+      known.provider = index;
+      known.token = destination.expose();
+      known.device = keys_.device_hash(facts.kind, facts.app_scope, destination);
+      known.registered_at = target.registered_at;
+      known.well_formed = normal.has_value();
+      by_device_[known.device].push_back(&known);
+      by_request_[facts.kind == ProviderKind::apns
+                      ? uuid_text(uuid_from(key))
+                      : known.token + "/" + uuid_text(nid_from(*digest).bytes)] = &known;
+    }
+    const Fingerprint print = keys_.fingerprint(*note, facts.kind);
+    known.contents[print] = marker_in(message.body);
+    message.wanted.push_back({.known = &known, .fingerprint = print});
+  }
+  if (message.wanted.size() > 1) world_.hit(Probe::mixed_targets_one_message);
+  return message;
+}
+
+Known& LawBook::known_of(const Key& key) {
+  const auto found = known_.find(key);
+  if (found == known_.end()) broken(0, "the ledger holds a key that nobody asked for");
+  return found->second;
+}
+
+Attempt& LawBook::submitted(Ticket ticket, std::size_t provider, const HttpRequest& request,
+                            std::uint32_t life) {
+  const auto found = by_request_.find(request_name(providers_[provider].kind, request));
+  if (found == by_request_.end()) broken(0, "a request that belongs to no delivery");
+  Known& known = *found->second;
+  Attempt now{.of = &known,
+              .life = life,
+              .submitted = world_.mono(),
+              .claim_asked = claim_asked_[ticket],
+              .path = request.path,
+              .body = request.body};
+  const std::string who = short_text(known.key);
+  if (!known.row) broken(1, who + " is sent without a row");
+  const Row& row = *known.row;
+  if (row.state != State::claimed) broken(1, who + " is sent while its row is not claimed");
+  if (row.incarnation != incarnation_) broken(2, who + " is sent under the claim of another life");
+  if (row.ticket != ticket) broken(2, who + " is sent under the claim of another ticket");
+  if (known.provider != provider) broken(0, who + " is sent to another provider");
+  now.fence = row.fence;
+  for (const Attempt& a : known.attempts) {
+    if (a.life == life && a.open()) broken(2, who + " is sent while another request is under way");
+    if (a.fence == row.fence && a.life == life) broken(2, who + " is sent twice under one claim");
+  }
+  if (marker_in(request.body) != known.marker)
+    broken(10, who + " is sent with a content that is not its first");
+  check_repeat(known, now);
+  check_hold(now, provider);
+  return known.attempts.emplace_back(std::move(now));
+}
+
+// Laws 5 and 6: what an earlier attempt may have sent is repeated only as the class says.
+void LawBook::check_repeat(const Known& known, const Attempt& now) {
+  const AmbiguityPolicy ambiguous = policy(known).ambiguous(Channel::push);
+  const std::string who = short_text(known.key);
+  bool doubt = known.adopted;
+  for (const Attempt& a : known.attempts) {
+    const bool settled = a.settled.has_value();
+    if (settled && *a.settled == Effect::sent) broken(4, who + " is sent again after its receipt");
+    const bool doubtful = !settled || *a.settled == Effect::maybe_sent;
+    doubt = doubt || doubtful;
+    if (ambiguous == AmbiguityPolicy::resend && settled && a.told == Told::no_receipt)
+      broken(6, who + " is sent again after a success without a receipt");
+    if (ambiguous == AmbiguityPolicy::resend_with_key && settled && doubtful &&
+        (a.path != now.path || a.body != now.body))
+      broken(6, who + " is repeated with other bytes");
+  }
+  if (doubt && ambiguous == AmbiguityPolicy::give_up)
+    broken(6, who + " is sent again under give-up although it may have been sent");
+  if (doubt) world_.hit(Probe::resend_in_doubt);
+  if (known.row->attempts >= policy(known).config.retry.attempts)
+    broken(6, who + " has no attempts left");
+}
+
+// Law 7: while a provider is held, one delivery at a time tries it, and not too often.
+void LawBook::check_hold(const Attempt& attempt, std::size_t provider) {
+  HoldFacts& hold = holds_[provider];
+  if (!hold.held || attempt.claim_asked <= hold.since) return;
+  for (const auto& [key, known] : known_) {
+    if (known.provider != provider) continue;
+    for (const Attempt& a : known.attempts)
+      if (a.life == attempt.life && a.open() && a.claim_asked > hold.since)
+        broken(7, "two deliveries at once try a provider that is held");
+  }
+  const Duration least = providers_[provider].breaker_probe;
+  if (!hold.renewed && attempt.claim_asked < hold.last + least)
+    broken(7, "a provider that is held is tried again after " +
+                  text_of(attempt.claim_asked - hold.last));
+  hold.renewed = false;
+  world_.hit(Probe::hold_probed);
+}
+
+void LawBook::left(Attempt& attempt) {
+  Known& known = *attempt.of;
+  const std::string who = short_text(known.key);
+  if (!known.row || known.row->fence != attempt.fence || known.row->state != State::claimed) {
+    // Taken over or ended meanwhile: the process that holds the request cannot know.
+    if (attempt.life == life_) broken(1, who + " leaves without its claim");
+  } else if (world_.wall() >= known.row->deadline) {
+    broken(12, who + " leaves after its deadline");
+  }
+  attempt.left = true;
+}
+
+void LawBook::processed(Attempt& attempt) {
+  Known& known = *attempt.of;
+  ++attempt.processed;
+  ++known.processed;
+  if (attempt.processed > 1) broken(0, "one request is processed twice");
+  const bool once = policy(known).ambiguous(Channel::push) == AmbiguityPolicy::give_up;
+  if (once && known.processed > 1)
+    broken(6, short_text(known.key) + " reached its person twice under give-up");
+}
+
+void LawBook::heard(Attempt& attempt, Told told, const Reply* reply) {
+  attempt.told = told;
+  attempt.delivered = true;
+  Known& known = *attempt.of;
+  if (known.row && known.row->state == State::claimed && known.row->fence == attempt.fence &&
+      world_.wall() > known.row->lease_end)
+    world_.hit(Probe::answer_longer_than_lease);
+  HoldFacts& hold = holds_[known.provider];
+  if (told == Told::sent) {
+    if (hold.held) world_.hit(Probe::hold_closed);
+    hold = HoldFacts{};
+    return;
+  }
+  const bool of_hold = hold.held && attempt.claim_asked > hold.since;
+  if (of_hold) hold.last = world_.mono();
+  if (!hold.ill_since) hold.ill_since = world_.mono();
+  if (reply == nullptr || told != Told::refused) return;
+  attempt.blame = reply->blame;
+  attempt.dead_since = reply->dead_since;
+  switch (reply->blame) {
+    case Blame::credential:
+      world_.hit(Probe::credential_refused);
+      [[fallthrough]];
+    case Blame::setup:
+      if (!reply->wide) return;
+      // A tripped breaker may have opened it before.
+      if (!hold.held)
+        hold = {.held = true,
+                .since = world_.mono(),
+                .last = *hold.ill_since,
+                .ill_since = hold.ill_since};
+      return;
+    case Blame::device:
+    case Blame::mismatch:
+    case Blame::message:
+      hold = HoldFacts{};  // the provider is well enough to judge
+      return;
+    case Blame::nobody:
+    case Blame::part:
+    case Blame::load:
+      return;
+  }
+}
+
+void LawBook::renewed(std::size_t provider) {
+  holds_[provider].renewed = true;
+}
+
+void LawBook::process_began(std::uint32_t life, Incarnation incarnation) {
+  life_ = life;
+  incarnation_ = incarnation;
+  for (HoldFacts& hold : holds_) hold = HoldFacts{};
+}
+
+void LawBook::process_died() {
+  claim_asked_.clear();
+}
+
+}  // namespace sendonce::sim
