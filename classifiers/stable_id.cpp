@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "plugin/core/text.hpp"
+
 namespace sendonce {
 
 std::array<std::uint8_t, 16> uuid_from(const Key& key) {
   std::array<std::uint8_t, 16> bytes{};
   std::memcpy(bytes.data(), key.bytes.data(), bytes.size());
-  bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0FU) | 0x80U);
-  bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3FU) | 0x80U);
+  mark_uuid_v8(bytes);
   return bytes;
 }
 

@@ -28,7 +28,7 @@ class FcmOauth {
   [[nodiscard]] bool ready(WallTime now) const;
   // "Bearer ya29…"; empty before the first token.
   [[nodiscard]] const std::string& authorization() const noexcept { return authorization_; }
-  // When due, and no other is underway: the exchange. Every request must come back by accept().
+  // The exchange, when it is due; one whose call never came is due again.
   [[nodiscard]] std::optional<HttpRequest> needs_auth(WallTime now);
   [[nodiscard]] Verdict accept(const CallResult& result, WallTime now);
   // FCM refused the token. A new one is fetched once: if that is refused too, it is the account.

@@ -171,6 +171,11 @@ std::optional<std::string> unbase64url(std::string_view text) {
   return out;
 }
 
+void mark_uuid_v8(std::span<std::uint8_t, 16> bytes) {
+  bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0FU) | 0x80U);
+  bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3FU) | 0x80U);
+}
+
 std::string_view write_uuid(std::span<char, kUuidSize> out,
                             std::span<const std::uint8_t, 16> bytes) {
   char* to = out.data();

@@ -26,6 +26,8 @@ void append_base64url(std::string& out, std::string_view bytes);  // without pad
 
 // Canonical lower-case 8-4-4-4-12 form, RFC 9562.
 inline constexpr std::size_t kUuidSize = 36;
+// Marks 16 bytes of our own making as a UUID of version 8 (RFC 9562 5.8).
+void mark_uuid_v8(std::span<std::uint8_t, 16> bytes);
 [[nodiscard]] std::string uuid_text(std::span<const std::uint8_t, 16> bytes);
 // The same into a buffer of the caller; a view of it.
 std::string_view write_uuid(std::span<char, kUuidSize> out,

@@ -132,8 +132,7 @@ LookupHash KeyMaker::campaign_lookup(std::string_view campaign_id) const {
 Nid nid_from(const NidDigest& digest) {
   Nid nid;
   std::memcpy(nid.bytes.data(), digest.bytes.data(), Nid::kSize);
-  nid.bytes[6] = static_cast<std::uint8_t>((nid.bytes[6] & 0x0FU) | 0x80U);
-  nid.bytes[8] = static_cast<std::uint8_t>((nid.bytes[8] & 0x3FU) | 0x80U);
+  mark_uuid_v8(nid.bytes);
   return nid;
 }
 
