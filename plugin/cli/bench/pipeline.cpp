@@ -43,7 +43,6 @@ class PipelineBench {
  private:
   Result<Run> measure(bool events);
   Result<void> fill(const World& world);
-  Result<std::uint64_t> left(Publisher& client) const;
   void report(const std::vector<Run>& core, const std::vector<Run>& everything,
               const MachineFacts& facts) const;
 
@@ -110,12 +109,6 @@ Result<void> PipelineBench::fill(const World& world) {
   return {};
 }
 
-Result<std::uint64_t> PipelineBench::left(Publisher& client) const {
-  SO_TRY(const std::string info, client.request("$JS.API.CONSUMER.INFO.NOTIFY.sendonce_bench", ""));
-  const Json j = Json::parse(info, nullptr, false);
-  return j.value("num_pending", std::uint64_t{0}) + j.value("num_ack_pending", std::uint64_t{0});
-}
-
 Result<Run> PipelineBench::measure(bool events) {
   SO_TRY(const auto world, World::make({.fakeprov = options_.fakeprov,
                                         .classes = bench_class(events),
@@ -137,10 +130,10 @@ Result<Run> PipelineBench::measure(bool events) {
   Duration cpu{};
   const bool done = test::eventually(
       [&] {
-        const auto l = left(*client);
+        const auto left = world->unsettled(*client);
         rss = std::max(rss, rss_anon_of(world->daemon_pid()));
         cpu = cpu_of(world->daemon_pid()).value_or(cpu);
-        return !world->daemon_runs() || (l && *l == 0);
+        return !world->daemon_runs() || (left && *left == 0);
       },
       std::chrono::minutes(5), std::chrono::milliseconds(50));
   const double seconds = std::chrono::duration<double>(clock_->mono() - start).count();

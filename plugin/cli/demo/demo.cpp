@@ -103,7 +103,6 @@ class Demo {
   Result<void> count();
   Plan plan(std::uint32_t number);
   void step(const char* text) { std::fprintf(stderr, "[%u/6] %s\n", ++step_, text); }
-  Result<std::uint64_t> unsettled();
 
   const Common& common_;
   const DemoOptions& options_;
@@ -189,24 +188,12 @@ Result<void> Demo::publish_all() {
   return {};
 }
 
-// Messages that the server has not delivered yet, or that we have not acked.
-Result<std::uint64_t> Demo::unsettled() {
-  std::uint64_t sum = 0;
-  for (const char* durable : {"sendonce_otp", "sendonce_marketing"}) {
-    SO_TRY(const std::string info,
-           client_->request(std::string("$JS.API.CONSUMER.INFO.NOTIFY.") + durable, ""));
-    const Json j = Json::parse(info, nullptr, false);
-    sum += j.value("num_pending", std::uint64_t{0}) + j.value("num_ack_pending", std::uint64_t{0});
-  }
-  return sum;
-}
-
 Result<void> Demo::watch() {
   Result<void> trouble{};
   std::uint64_t shown = UINT64_MAX;
   const bool done = test::eventually(
       [&] {
-        const auto left = unsettled();
+        const auto left = world_->unsettled(*client_);
         if (!left || !world_->daemon_runs()) {
           trouble = fail(Errc::unavailable,
                          left ? "the daemon has ended, see its log" : left.error().text);

@@ -134,6 +134,19 @@ Result<std::unique_ptr<Publisher>> World::connect() const {
   return Publisher::connect(std::move(connection));
 }
 
+Result<std::uint64_t> World::unsettled(Publisher& client) const {
+  std::uint64_t sum = 0;
+  for (const ClassConfig& c : config_.classes) {
+    const std::string consumer = c.stream + "." + durable_of(c);
+    SO_TRY(const std::string text, client.request("$JS.API.CONSUMER.INFO." + consumer, ""));
+    const auto info = nlohmann::json::parse(text, nullptr, false);
+    if (!info.contains("num_pending") || !info.contains("num_ack_pending"))
+      return fail(Errc::unavailable, "no consumer " + consumer + ": " + text);
+    sum += info["num_pending"].get<std::uint64_t>() + info["num_ack_pending"].get<std::uint64_t>();
+  }
+  return sum;
+}
+
 Result<std::string> World::status() const {
   SO_TRY(AdminClient client,
          AdminClient::connect(config_.instance.socket, std::chrono::seconds(2)));

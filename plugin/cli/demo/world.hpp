@@ -55,6 +55,8 @@ class World {
   [[nodiscard]] pid_t server_pid() { return server_->process().pid(); }
 
   [[nodiscard]] Result<std::unique_ptr<Publisher>> connect() const;
+  // Messages that the server has not delivered yet, or that are not acked, of all classes.
+  [[nodiscard]] Result<std::uint64_t> unsettled(Publisher& client) const;
   // The status of the daemon as JSON.
   [[nodiscard]] Result<std::string> status() const;
 

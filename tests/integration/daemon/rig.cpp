@@ -199,13 +199,8 @@ bool DaemonTest::within(seconds limit, const std::function<bool()>& so) {
 // no consumer delivers again (measured: 44 of 450 after three kills).
 bool DaemonTest::settled(seconds limit) {
   return within(limit, [this] {
-    std::uint64_t left = 0;
-    for (const char* durable : {"sendonce_otp", "sendonce_marketing"}) {
-      const Json info = api("CONSUMER.INFO.NOTIFY." + std::string(durable));
-      left += info.value("num_pending", std::uint64_t{1}) +
-              info.value("num_ack_pending", std::uint64_t{1});
-    }
-    return left == 0;
+    const auto left = world_->unsettled(*client_);
+    return left && *left == 0;
   });
 }
 

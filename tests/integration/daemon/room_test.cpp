@@ -132,13 +132,20 @@ class SmallDisk {
   bool mounted_ = false;
 };
 
-TEST_F(RoomTest, AFullDiskStopsClaimsAndStillRecordsWhatWasSent) {
-  const TempDir below;
-  SmallDisk disk;
-  const std::string why = disk.mount(below.path(), std::uint64_t{256} << 20U);
-  if (!why.empty()) GTEST_SKIP() << "no disk of our own can be mounted here: " << why;
-  make({.state_dir = (disk.path() / "state").string(), .map_size = "128MiB"});
-  start();
+class SmallDiskTest : public RoomTest {
+ protected:
+  void SetUp() override {
+    const std::string why = disk.mount(below.path(), std::uint64_t{256} << 20U);
+    if (!why.empty()) GTEST_SKIP() << "no disk of our own can be mounted here: " << why;
+    make({.state_dir = (disk.path() / "state").string(), .map_size = "128MiB"});
+    start();
+  }
+
+  TempDir below{};
+  SmallDisk disk{};  // unmounted before its directory goes
+};
+
+TEST_F(SmallDiskTest, AFullDiskStopsClaimsAndStillRecordsWhatWasSent) {
   publish(0, 50);
   ASSERT_TRUE(settled());
 
@@ -167,13 +174,7 @@ TEST_F(RoomTest, AFullDiskStopsClaimsAndStillRecordsWhatWasSent) {
   EXPECT_EQ(rows().size(), 100U);
 }
 
-TEST_F(RoomTest, AStartOnAFullDiskSendsNothingAndRecovers) {
-  const TempDir below;
-  SmallDisk disk;
-  const std::string why = disk.mount(below.path(), std::uint64_t{256} << 20U);
-  if (!why.empty()) GTEST_SKIP() << "no disk of our own can be mounted here: " << why;
-  make({.state_dir = (disk.path() / "state").string(), .map_size = "128MiB"});
-  start();
+TEST_F(SmallDiskTest, AStartOnAFullDiskSendsNothingAndRecovers) {
   publish(0, 10);
   ASSERT_TRUE(settled());
   EXPECT_EQ(stop(), EX_OK);
