@@ -71,7 +71,7 @@ constexpr std::array kKeys{
                 "and more than one in 20 minutes.",
          .reload = OnReload::now,
          .applies = AppliesTo::apns},
-        between(20min, 55min)),
+        between(40min, 50min)),
     keys::text<keys::Path<&C::project>>({.path = "project",
                                          .doc = "The Firebase project. Part of every delivery "
                                                 "key.",

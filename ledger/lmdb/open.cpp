@@ -112,14 +112,19 @@ std::string new_ledger_id() {
   return hex(system_random_bytes(kIdBytes));
 }
 
+bool ledger_exists(const std::string& directory) {
+  std::error_code ec;
+  return fs::exists(directory + "/" + kDataFile, ec);
+}
+
 Result<std::string> create_ledger(const LedgerOptions& options) {
   const std::string& directory = options.directory;
   SO_CHECK(make_directory(directory));
   if (options.check_file_system) SO_CHECK(check_file_system(directory, options.durability));
   SO_TRY(const OwnerLock lock, OwnerLock::take(directory, OwnerLock::Mode::create));
   const std::string data = directory + "/" + kDataFile;
+  if (ledger_exists(directory)) return fail(Errc::denied, data + ": there is a ledger already");
   std::error_code ec;
-  if (fs::exists(data, ec)) return fail(Errc::denied, data + ": there is a ledger already");
   // Made aside and moved into place, so that a half-made one is never taken for a ledger.
   const std::string aside = directory + "/creating";
   fs::remove_all(aside, ec);

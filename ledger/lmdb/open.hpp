@@ -14,6 +14,9 @@
 
 namespace sendonce {
 
+// Whether there is one in the directory, sound or not.
+[[nodiscard]] bool ledger_exists(const std::string& directory);
+
 // Makes an empty ledger in `options.directory`, which is made when missing; its parent has to be
 // there. Returns the ledger's id. denied: there is a ledger already. Appears whole or not at all.
 [[nodiscard]] Result<std::string> create_ledger(const LedgerOptions& options);

@@ -100,24 +100,39 @@ void RowTable::index_all(std::vector<IndexChange>& read) {
   read.clear();
 }
 
+Result<MDB_cursor*> RowTable::cursor(const LmdbTxn& txn) {
+  if (cursor_ != nullptr) return cursor_;
+  if (const int rc = mdb_cursor_open(txn.get(), table_, &cursor_); rc != 0)
+    return lmdb_fail("mdb_cursor_open", rc);
+  return cursor_;
+}
+
+Result<std::string_view> RowTable::seek(const LmdbTxn& txn, std::uint64_t sequence) {
+  cursor_at_ = 0;
+  SO_TRY(MDB_cursor* const at, cursor(txn));
+  MDB_val k = lmdb_sequence(sequence);
+  MDB_val v{};
+  const int rc = mdb_cursor_get(at, &k, &v, MDB_SET);
+  // A row that is gone reads as absent; one that cannot be read must not.
+  if (rc == MDB_NOTFOUND) return std::string_view();
+  if (rc != 0) return lmdb_fail("read of " + scope_, rc);
+  cursor_at_ = sequence;
+  size_there_ = v.mv_size;
+  return lmdb_text(v);
+}
+
 Result<std::uint64_t> RowTable::locate(const LmdbTxn& txn, const Key& key,
-                                       std::string_view& bytes) const {
-  int failed = 0;
+                                       std::string_view& bytes) {
+  Result<std::string_view> read;
   const auto is_it = [&](std::uint64_t sequence) {
-    MDB_val k = lmdb_sequence(sequence);
-    MDB_val v{};
-    const int rc = mdb_get(txn.get(), table_, &k, &v);
-    if (rc != 0) {
-      // A row that is gone reads as absent; one that cannot be read must not.
-      if (rc != MDB_NOTFOUND) failed = rc;
-      return false;
-    }
-    bytes = lmdb_text(v);
-    return is_row_of(bytes, key);
+    if (!read) return false;
+    read = seek(txn, sequence);
+    return read && is_row_of(*read, key);
   };
   std::uint64_t found = overlay_.find(key);
   if (found == 0 || !is_it(found)) found = index_.find(key, is_it);
-  if (failed != 0) return lmdb_fail("read of " + scope_, failed);
+  if (!read) return std::unexpected(std::move(read).error());
+  bytes = *read;
   return found;
 }
 
@@ -126,8 +141,6 @@ Result<std::optional<StoredRow>> RowTable::find(const LmdbTxn& txn, const Key& k
   SO_TRY(const std::uint64_t sequence, locate(txn, key, bytes));
   Result<std::optional<StoredRow>> found;
   if (sequence == 0) return found;
-  read_sequence_ = sequence;
-  read_size_ = bytes.size();
   // In place: a row is large to move.
   StoredRow& stored = found->emplace();
   stored.id = row_id(position_, sequence);
@@ -149,9 +162,11 @@ Result<std::optional<Row>> RowTable::at(const LmdbTxn& txn, std::uint64_t sequen
 Result<RowId> RowTable::insert(const LmdbTxn& txn, const Row& row) {
   std::uint64_t sequence = next_sequence_++;
   const std::size_t padding = has_ended(row.state) ? 0 : kClaimPadding;
+  SO_TRY(MDB_cursor* const at, cursor(txn));
+  cursor_at_ = 0;
   MDB_val k = lmdb_sequence(sequence);
   MDB_val v{encoded_size(row) + padding, nullptr};
-  const int rc = mdb_put(txn.get(), table_, &k, &v, MDB_APPEND | MDB_RESERVE);
+  const int rc = mdb_cursor_put(at, &k, &v, MDB_APPEND | MDB_RESERVE);
   if (rc != 0) return lmdb_fail("insert into " + scope_, rc);
   encode_row(row, writable(v));
   overlay_.put(row.key, sequence);
@@ -159,23 +174,15 @@ Result<RowId> RowTable::insert(const LmdbTxn& txn, const Row& row) {
   return row_id(position_, sequence);
 }
 
-Result<std::size_t> RowTable::stored_size(const LmdbTxn& txn, std::uint64_t sequence) const {
-  if (sequence == read_sequence_) return read_size_;
-  MDB_val k = lmdb_sequence(sequence);
-  MDB_val v{};
-  if (const int rc = mdb_get(txn.get(), table_, &k, &v); rc != 0)
-    return lmdb_fail("update of " + scope_, rc);
-  return v.mv_size;
-}
-
 Result<void> RowTable::update(const LmdbTxn& txn, std::uint64_t sequence, const Row& row,
                               const Key& old_key) {
   // In place when it fits: a record of another size is taken out of its page and put in again.
-  SO_TRY(const std::size_t stored, stored_size(txn, sequence));
-  read_sequence_ = 0;
+  if (cursor_at_ != sequence) SO_CHECK(seek(txn, sequence));
+  if (cursor_at_ != sequence) return lmdb_fail("update of " + scope_, MDB_NOTFOUND);
+  cursor_at_ = 0;
   MDB_val k = lmdb_sequence(sequence);
-  MDB_val v{std::max(stored, encoded_size(row)), nullptr};
-  const int rc = mdb_put(txn.get(), table_, &k, &v, MDB_RESERVE);
+  MDB_val v{std::max(size_there_, encoded_size(row)), nullptr};
+  const int rc = mdb_cursor_put(cursor_, &k, &v, MDB_CURRENT | MDB_RESERVE);
   if (rc != 0) return lmdb_fail("update of " + scope_, rc);
   encode_row(row, writable(v));
   if (row.key != old_key) {
@@ -234,6 +241,7 @@ Result<void> RowTable::expire(const LmdbTxn& txn, WallTime memory_now, std::size
   }
   std::optional<WallTime> next;
   SO_TRY(const std::vector<HeadRow> head, read_head(txn, memory_now, max, next));
+  cursor_at_ = 0;
   for (const HeadRow& row : head) {
     std::uint64_t sequence = row.sequence;
     MDB_val k = lmdb_sequence(sequence);
@@ -269,7 +277,8 @@ void RowTable::abandoned() {
   changes_.clear();
   overlay_.clear();
   next_look_at_head_.reset();
-  read_sequence_ = 0;
+  cursor_ = nullptr;
+  cursor_at_ = 0;
   first_new_sequence_ = next_sequence_;
 }
 

@@ -58,15 +58,19 @@ class RowTable {
     std::string bytes{};  // of one that lives on
   };
 
+  // The one cursor of the open transaction: rows are claimed and settled in about the order in
+  // which they lie, so that the next one is as a rule on the page where it stands.
+  [[nodiscard]] Result<MDB_cursor*> cursor(const LmdbTxn& txn);
+  // Stands on the row; its bytes are good until the next write.
+  [[nodiscard]] Result<std::string_view> seek(const LmdbTxn& txn, std::uint64_t sequence);
   // Puts what has been read into the index; its cache misses overlap.
   void index_all(std::vector<IndexChange>& read);
   // The sequence of `key`'s row and its bytes; 0 when there is none.
   [[nodiscard]] Result<std::uint64_t> locate(const LmdbTxn& txn, const Key& key,
-                                             std::string_view& bytes) const;
+                                             std::string_view& bytes);
   [[nodiscard]] Result<std::vector<HeadRow>> read_head(const LmdbTxn& txn, WallTime memory_now,
                                                        std::size_t max,
                                                        std::optional<WallTime>& next);
-  [[nodiscard]] Result<std::size_t> stored_size(const LmdbTxn& txn, std::uint64_t sequence) const;
   [[nodiscard]] Result<void> append(const LmdbTxn& txn, std::string_view bytes,
                                     std::uint64_t sequence);
 
@@ -76,9 +80,10 @@ class RowTable {
   KeyIndex index_;
   Overlay overlay_{};
   std::vector<IndexChange> changes_{};
-  // Of the row read last, which is as a rule the one to be updated next.
-  std::uint64_t read_sequence_ = 0;
-  std::size_t read_size_ = 0;
+  MDB_cursor* cursor_ = nullptr;  // LMDB closes it with the open transaction
+  // The row where the cursor stands, which is as a rule the one to be updated next; 0: elsewhere.
+  std::uint64_t cursor_at_ = 0;
+  std::size_t size_there_ = 0;
   std::uint64_t next_sequence_ = 1;
   std::uint64_t first_new_sequence_ = 1;         // of the open transaction
   std::optional<WallTime> look_at_head_{};       // nothing to expire before then

@@ -44,18 +44,18 @@ Result<void> check_names(const Config& config, const std::vector<std::string>& a
 // The ledger's id: of the file, or from the daemon that has it open, or of one made now.
 Result<std::string> ledger_id(const Config& config, bool dry_run) {
   const LedgerOptions options = ledger_options(config);
+  if (!ledger_exists(options.directory)) {
+    if (dry_run) return std::string(kToBeMade);
+    SO_TRY(const std::string id, create_ledger(options));
+    std::printf("create  ledger %s: %s\n", options.directory.c_str(), id.c_str());
+    return id;
+  }
   const auto reader = LedgerReader::open(options.directory);
   if (reader) return (*reader)->id();
-  if (reader.error().code == Errc::busy) {
-    SO_TRY(AdminClient client,
-           AdminClient::connect(config.instance.socket, std::chrono::seconds(5)));
-    SO_TRY(const std::string status, client.call({.verb = "status"}));
-    return Json::parse(status).at("ledger").at("id").get<std::string>();
-  }
-  if (dry_run) return std::string(kToBeMade);
-  SO_TRY(const std::string id, create_ledger(options));
-  std::printf("create  ledger %s: %s\n", options.directory.c_str(), id.c_str());
-  return id;
+  if (reader.error().code != Errc::busy) return std::unexpected(reader.error());
+  SO_TRY(AdminClient client, AdminClient::connect(config.instance.socket, std::chrono::seconds(5)));
+  SO_TRY(const std::string status, client.call({.verb = "status"}));
+  return Json::parse(status).at("ledger").at("id").get<std::string>();
 }
 
 // For a copy that was put back. There must be one, and no daemon may have it open.

@@ -139,9 +139,9 @@ void append_base64url(std::string& out, std::string_view bytes) {
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     const std::uint32_t group =
         byte_at(bytes, i) << 16U | byte_at(bytes, i + 1) << 8U | byte_at(bytes, i + 2);
-    const std::size_t digits = std::min<std::size_t>(bytes.size() - i, 3) + 1;
-    for (std::size_t d = 0; d < digits; ++d)
-      out.push_back(kBase64Url[(group >> (18U - 6U * d)) & 63U]);
+    const std::array<char, 4> digits{kBase64Url[group >> 18U], kBase64Url[group >> 12U & 63U],
+                                     kBase64Url[group >> 6U & 63U], kBase64Url[group & 63U]};
+    out.append(digits.data(), std::min<std::size_t>(bytes.size() - i, 3) + 1);
   }
 }
 

@@ -53,7 +53,6 @@ class Planner {
 
   Random random_;
   Plan plan_{};
-  std::size_t events_ = 0;
 };
 
 void Planner::add_providers() {
@@ -216,7 +215,7 @@ void Planner::add_troubles() {
                                1,
          .place = place});
   }
-  std::ranges::stable_sort(plan_.troubles, {}, &TroublePlan::at);
+  std::ranges::sort(plan_.troubles, {}, &TroublePlan::at);
 }
 
 void Planner::add_faults() {

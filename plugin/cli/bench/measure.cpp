@@ -135,11 +135,13 @@ std::string number(double value, int digits) {
   return out;
 }
 
-std::string bench_class(bool events) {
+std::string bench_class(bool events, std::uint64_t calls) {
   return std::string(
              "\n[class.bench]\nsubject = \"notify.bench.>\"\nexpires = \"1h\"\nretention = "
              "\"2d\"\n") +
-         "claim = \"30s\"\nin_flight = 2048\nretry = { horizon = \"30m\" }\n" +
+         "claim = \"30s\"\nin_flight = " +
+         std::to_string(std::max<std::uint64_t>(2048, 2 * calls)) +
+         "\nretry = { horizon = \"30m\" }\n" +
          "ambiguous = { default = \"give-up\" }\nevents = \"" + (events ? "all" : "exceptions") +
          "\"\n";
 }

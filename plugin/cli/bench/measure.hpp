@@ -39,8 +39,9 @@ struct Usage {
 // Thousands separated; `digits` behind the point.
 [[nodiscard]] std::string number(double value, int digits);
 
-// The [class.*] part of a bench's configuration.
-[[nodiscard]] std::string bench_class(bool events);
+// The [class.*] part of a bench's configuration, with room for `calls` at once and as many more on
+// their way in or out.
+[[nodiscard]] std::string bench_class(bool events, std::uint64_t calls);
 
 struct MachineFacts {
   unsigned cores = 0;

@@ -110,14 +110,16 @@ Result<void> PipelineBench::fill(const World& world) {
 }
 
 Result<Run> PipelineBench::measure(bool events) {
-  SO_TRY(const auto world, World::make({.fakeprov = options_.fakeprov,
-                                        .classes = bench_class(events),
-                                        .record = false,
-                                        .lenient = true,
-                                        .latency_ms = options_.latency_ms,
-                                        .connections = options_.connections,
-                                        .streams = options_.streams,
-                                        .directory = options_.directory}));
+  SO_TRY(const auto world,
+         World::make({.fakeprov = options_.fakeprov,
+                      .classes = bench_class(
+                          events, std::uint64_t{options_.connections} * options_.streams),
+                      .record = false,
+                      .lenient = true,
+                      .latency_ms = options_.latency_ms,
+                      .connections = options_.connections,
+                      .streams = options_.streams,
+                      .directory = options_.directory}));
   SO_CHECK(fill(*world));
   SO_TRY(const H2load load, H2load::make(*world, *clock_));
   SO_TRY(const LoadRun bare, load.run(options_.requests, 1, 100));

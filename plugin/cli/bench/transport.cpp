@@ -44,7 +44,7 @@ class TransportBench {
 
 Result<void> TransportBench::prepare() {
   SO_TRY(world_, World::make({.fakeprov = options_.fakeprov,
-                              .classes = bench_class(false),
+                              .classes = bench_class(false, 0),
                               .record = false,
                               .lenient = true,
                               .latency_ms = options_.latency_ms}));

@@ -26,7 +26,7 @@ constexpr std::array kCodes{
 
 std::string_view code_name(Errc code) {
   const auto* at = std::ranges::find(kCodes, code, [](const auto& entry) { return entry.first; });
-  return at->second;
+  return at == kCodes.end() ? "internal" : at->second;
 }
 
 Errc code_from(std::string_view text) {

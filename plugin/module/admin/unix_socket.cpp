@@ -131,7 +131,10 @@ Result<UniqueFd> connect_unix(const std::string& path, Duration timeout) {
   const timeval limit{.tv_sec = whole.count(), .tv_usec = rest.count()};
   ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  if (::connect(fd.get(), generic(address), sizeof address) == 0) return fd;
+  int rc = 0;
+  do rc = ::connect(fd.get(), generic(address), sizeof address);
+  while (rc != 0 && errno == EINTR);  // of a Unix socket: nothing has begun
+  if (rc == 0) return fd;
   switch (errno) {
     case ENOENT:
     case ECONNREFUSED:

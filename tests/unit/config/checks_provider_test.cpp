@@ -28,6 +28,19 @@ std::vector<std::string> fcm_with(std::string_view line) {
   return findings_of(with_line(text, 7, line));
 }
 
+TEST(CheckTokenAge, WithinWhatAppleAllows) {
+  const auto aged = [](const std::string& age) {
+    return findings_of(with_line(good(), 7,
+                                 "auth = { team = \"ABCDE12345\", key_id = \"FGHIJ67890\", key = "
+                                 "\"cred:apns.p8\", refresh = \"" +
+                                     age + "\" }"));
+  };
+  EXPECT_THAT(aged("40m"), IsEmpty());
+  EXPECT_THAT(aged("50m"), IsEmpty());
+  for (const char* bad : {"39m", "51m", "55m"})
+    EXPECT_THAT(aged(bad), ElementsAre(HasSubstr("auth.refresh"))) << bad;
+}
+
 TEST(CheckCalls, TheConnectionLeavesTimeForTheAnswer) {
   EXPECT_THAT(with("call = { connect = \"2s\", total = \"3s\" }"), IsEmpty());
   EXPECT_THAT(with("call = { connect = \"3s\", total = \"3s\" }"),

@@ -1,0 +1,101 @@
+// `sendonce setup` where the ledger is not what it was: damaged, put back from a copy, its keys
+// made in another way. What might be sent again must not be.
+#include <filesystem>
+#include <fstream>
+
+#include <sysexits.h>
+
+#include "ledger/lmdb/open.hpp"
+#include "plugin/module/compose.hpp"
+#include "tests/integration/daemon/rig.hpp"
+
+namespace sendonce::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Not;
+
+class SetupTest : public DaemonTest {
+ protected:
+  [[nodiscard]] std::string ledger() const { return ledger_directory(world_->config().instance); }
+
+  // One life of the daemon in which the events [from, to) end.
+  void live(int from, int to) {
+    start();
+    publish(from, to);
+    ASSERT_TRUE(settled());
+    ASSERT_EQ(stop(), EX_OK);
+  }
+  // The next start is refused, and says so.
+  void expect_refused(const char* remedy) {
+    start_without_wait();
+    EXPECT_EQ(exit_code(), EX_CONFIG);
+    EXPECT_THAT(log(), HasSubstr(remedy));
+    mark();
+  }
+};
+
+TEST_F(SetupTest, ADamagedLedgerIsNotTakenForAMissingOne) {
+  make();
+  live(0, 1);
+  const std::string data = ledger() + "/data.mdb";
+  std::fstream(data, std::ios::in | std::ios::out | std::ios::binary) << std::string(8192, 'x');
+  const std::vector<std::vector<std::string>> commands{
+      {"setup"}, {"setup", "--dry-run"}, {"setup", "--restored"}, {"setup", "--accept-keys"}};
+  for (const auto& command : commands) {
+    const Ran ran = sendonce(command);
+    EXPECT_EQ(ran.code, EX_DATAERR) << ran.text;
+    EXPECT_THAT(ran.text, HasSubstr("data.mdb"));
+    EXPECT_THAT(ran.text, Not(HasSubstr("there is a ledger already")));
+    EXPECT_THAT(ran.text, Not(HasSubstr("to be made")));
+  }
+}
+
+TEST_F(SetupTest, ACopyThatWasPutBackSendsNothingTwice) {
+  make();
+  live(0, 2);
+  fs::copy(ledger(), world_->path("copy"));
+  live(2, 5);
+  fs::remove_all(ledger());
+  fs::copy(world_->path("copy"), ledger());
+  publish(0, 5);  // once more: 0 and 1 the copy knows, 2 to 4 it has forgotten
+
+  const Ran looked = sendonce({"setup", "--restored", "--dry-run"});
+  EXPECT_EQ(looked.code, EX_OK) << looked.text;
+  EXPECT_THAT(looked.text, HasSubstr("nothing was changed"));
+  const auto id = [&] { return (*LedgerReader::open(ledger()))->id(); };
+  const std::string before = id();
+  const Ran restored = sendonce({"setup", "--restored"});
+  EXPECT_EQ(restored.code, EX_OK) << restored.text;
+  EXPECT_NE(id(), before) << "and the dry run had not changed it";
+  start();
+  ASSERT_TRUE(settled());
+  EXPECT_EQ(counter("unknown"), 3U) << "give-up: they may have been sent";
+  expect_each_once(0, 5);
+  EXPECT_EQ(stop(), EX_OK);
+}
+
+TEST_F(SetupTest, OtherKeysAreRefusedUntilTheyAreAccepted) {
+  make();
+  live(0, 3);
+  replace_in_config("[class.marketing]\n",
+                    "[class.marketing]\nkey = [\"event_id\", \"recipient\", \"channel\"]\n");
+  publish(0, 3);  // once more: under their new keys nobody knows them
+  expect_refused("--accept-keys");
+  const Ran looked = sendonce({"setup", "--accept-keys", "--dry-run"});
+  EXPECT_EQ(looked.code, EX_OK) << looked.text;
+  EXPECT_THAT(looked.text, HasSubstr("accept  "));
+  expect_refused("--accept-keys");
+  EXPECT_EQ(stored(), 3U);
+
+  const Ran accepted = sendonce({"setup", "--accept-keys"});
+  EXPECT_EQ(accepted.code, EX_OK) << accepted.text;
+  start();
+  ASSERT_TRUE(settled());
+  EXPECT_EQ(counter("unknown"), 3U) << "give-up: they may have been sent";
+  expect_each_once(0, 3);
+  EXPECT_EQ(stop(), EX_OK);
+}
+
+}  // namespace
+}  // namespace sendonce::test
