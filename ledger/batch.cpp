@@ -45,7 +45,7 @@ Result<LedgerReply> Batch::apply(const TicketedRequest& request) {
                         [&](const Find& r) -> Result<LedgerReply> {
                           SO_TRY(auto found, store_.find(r.scope, r.key));
                           if (!found) return Found{};
-                          return Found{std::move(found->row)};
+                          return Found{std::make_unique<Row>(std::move(found->row))};
                         },
                     },
                     request.request);

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -174,7 +175,7 @@ struct Swept {
 
 struct Removed {};  // of OutboxRemove and DeadLetterDone
 struct Found {
-  std::optional<Row> row{};
+  std::unique_ptr<Row> row{};  // null: none. Apart, since a row would make every reply large
 };
 
 using LedgerReply = std::variant<ClaimReply, Settled, Removed, OutboxPage, Swept, Found>;

@@ -39,7 +39,7 @@ class LedgerContract : public testing::TestWithParam<MakeRig> {
     return reply_as<Settled>(go(settlement));
   }
   std::optional<Row> find(std::uint64_t number) {
-    return reply_as<Found>(go(Find{.scope = {}, .key = key_of(number)})).row;
+    return row_of(go(Find{.scope = {}, .key = key_of(number)}));
   }
   Row row(std::uint64_t number) {
     const auto found = find(number);

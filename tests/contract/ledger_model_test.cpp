@@ -85,7 +85,7 @@ class History {
         // After a refused batch claims are stopped until a commit has gone through.
         const auto* claim = std::get_if<ClaimReply>(&replies->at(0).reply);
         if (claim == nullptr || !std::holds_alternative<Stopped>(*claim))
-          return replies->at(0).reply;
+          return std::move(replies->at(0).reply);
       } else if (replies.error().code == Errc::unavailable) {
         EXPECT_TRUE(rig_.ledger().recover().has_value());
       }
@@ -207,7 +207,7 @@ class History {
       Known& known = known_[number];
       if (!known.exists) continue;
       const auto found = std::get<Found>(go(Find{.scope = {}, .key = key_of(number)}));
-      ASSERT_TRUE(found.row.has_value());
+      ASSERT_NE(found.row, nullptr);
       const Row& row = *found.row;
       EXPECT_GE(row.effect, last_effect_[number]) << "an effect fell";
       last_effect_[number] = row.effect;

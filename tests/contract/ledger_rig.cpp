@@ -143,7 +143,7 @@ LedgerReply run(Ledger& ledger, Ticket ticket, LedgerRequest request, WallTime n
   if (!replies) return {};
   EXPECT_EQ(replies->size(), 1U);
   EXPECT_EQ(replies->front().ticket, ticket);
-  return replies->front().reply;
+  return std::move(replies->front().reply);
 }
 
 }  // namespace sendonce::test

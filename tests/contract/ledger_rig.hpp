@@ -86,5 +86,11 @@ template <class Reply>
   EXPECT_NE(found, nullptr) << "another reply, number " << other;
   return found == nullptr ? Reply{} : *found;
 }
+// Of a reply to Find.
+[[nodiscard]] inline std::optional<Row> row_of(const LedgerReply& reply) {
+  const auto* found = std::get_if<Found>(&reply);
+  EXPECT_NE(found, nullptr) << "another reply, number " << reply.index();
+  return found == nullptr || found->row == nullptr ? std::nullopt : std::optional(*found->row);
+}
 
 }  // namespace sendonce::test

@@ -86,8 +86,7 @@ std::optional<std::uint64_t> run_and_kill(const LedgerOptions& options, std::uin
 }
 
 std::optional<Row> find(Ledger& ledger, std::uint64_t number) {
-  return reply_as<Found>(run(ledger, Ticket(1), Find{.scope = {}, .key = key_of(number)}, kNoon))
-      .row;
+  return row_of(run(ledger, Ticket(1), Find{.scope = {}, .key = key_of(number)}, kNoon));
 }
 
 // How many batches from `first` on are there; each is there as a whole or not at all.

@@ -71,7 +71,7 @@ void fill(Ledger& ledger, std::uint64_t from, std::uint64_t count, WallTime now)
 }
 
 std::optional<Row> find(Ledger& ledger, std::uint64_t number, WallTime now = kNoon) {
-  return reply_as<Found>(run(ledger, Ticket(1), Find{.scope = {}, .key = key_of(number)}, now)).row;
+  return row_of(run(ledger, Ticket(1), Find{.scope = {}, .key = key_of(number)}, now));
 }
 
 TEST(LmdbLedger, IsMadeOnce) {
