@@ -22,11 +22,12 @@ class Committer {
                                     std::vector<LaneReply>& replies);
 
  private:
-  // False: there is no room, and nothing was changed.
+  // False: there is no room, and nothing was changed; but by a commit before the recovery, if there
+  // was one.
   Result<bool> commit_or_recover(std::span<const TicketedRequest> batch,
-                                 std::vector<LaneReply>& replies);
+                                 std::vector<LaneReply>& replies, bool& recovered);
   Result<void> commit_short_of_room(std::span<const TicketedRequest> batch,
-                                    std::vector<LaneReply>& replies);
+                                    std::vector<LaneReply>& replies, bool recovered);
 
   Ledger& ledger_;
   const Clock& clock_;

@@ -69,8 +69,13 @@ Result<void> LmdbLedger::try_open(bool new_incarnation) {
   SO_TRY(const auto secret, meta.text(txn, kMetaSecret));
   if (!id || !secret || secret->size() < sizeof(std::uint64_t))
     return fail(Errc::corrupt, "ledger: its id or secret is missing");
-  id_ = *id;
-  secret_ = LedgerSecret(*secret);
+  // Read by other threads while a recovery runs: written once.
+  if (new_incarnation) {
+    id_ = *id;
+    secret_ = LedgerSecret(*secret);
+  } else if (*id != id_ || *secret != secret_.expose()) {
+    return fail(Errc::corrupt, "ledger: another one lies in its place");
+  }
   events_ = std::make_unique<EventBatch>("sendonce/" + id_);
   SO_TRY(LmdbTables tables,
          LmdbTables::open(txn, options_.scopes, map / kRowBytes, load<std::uint64_t>(*secret, 0)));

@@ -88,8 +88,7 @@ Result<void> RowTable::rebuild(const LmdbTxn& txn,
   }
   if (rc != MDB_NOTFOUND) return lmdb_fail("scan of " + scope_, rc);
   index_all(read);
-  // Never back: a row's place is not used twice while this process lives.
-  next_sequence_ = std::max(next_sequence_, last + 1);
+  next_sequence_ = last + 1;
   first_new_sequence_ = next_sequence_;
   return {};
 }

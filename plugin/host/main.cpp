@@ -171,7 +171,11 @@ int Daemon::serve(int signals) {
       manager_.alive();
     }
   }
-  return *failed_with_;
+  // One class is refused; the calls of the others need not end in doubt. A lost ledger is another
+  // matter: there nothing can be recorded any more.
+  const int code = *failed_with_;
+  if (code == EX_CONFIG) static_cast<void>(stop(signals));
+  return code;
 }
 
 void Daemon::reload() {

@@ -58,22 +58,24 @@ Runtime::~Runtime() {
 
 Result<void> Runtime::start() {
   if (parts_ != nullptr) return fail(Errc::invalid, "already started");
+  // Others may ask for the status meanwhile: they see the parts when they are whole.
+  auto parts = std::make_unique<Parts>();
+  auto made = make_parts(*parts);
   {
     const std::lock_guard lock(mutex_);
-    parts_ = std::make_unique<Parts>();
+    started_ = clock_.wall();
+    parts_ = std::move(parts);
   }
-  started_ = clock_.wall();
-  auto started = start_parts();
-  if (!started) {
+  if (made) made = start_parts();
+  if (!made) {
     stop();
-    return started;
+    return made;
   }
   events_.change({.state = SENDONCE_STATE_STARTING, .exit_code = 0, .reason = "connecting"});
   return {};
 }
 
-Result<void> Runtime::start_parts() {
-  Parts& p = *parts_;
+Result<void> Runtime::make_parts(Parts& p) {
   SO_TRY(p.composition, compose(config_, credentials_dir_, p.tokens));
   SO_TRY(ConnectionOptions connection, connection_of(config_, credentials_dir_));
 
@@ -110,7 +112,11 @@ Result<void> Runtime::start_parts() {
                                       p.composition.classes, p.composition.slots);
   p.engine_thread = std::make_unique<EngineThread>(*p.engine, *p.transport, clock_);
   p.admin = std::make_unique<AdminServer>(clock_, events_);
+  return {};
+}
 
+Result<void> Runtime::start_parts() {
+  Parts& p = *parts_;
   if (!config_.instance.socket.empty())
     SO_CHECK(p.admin->start(
         config_.instance.socket,

@@ -46,6 +46,7 @@ class Runtime {
  private:
   struct Parts;
 
+  [[nodiscard]] Result<void> make_parts(Parts& parts);
   [[nodiscard]] Result<void> start_parts();
   [[nodiscard]] InstanceState judge() const;
   [[nodiscard]] Result<void> handle(const AdminRequest& request, AdminReply& reply);

@@ -10,6 +10,7 @@ namespace sendonce {
 namespace {
 
 constexpr Duration kLookAfterEvery = std::chrono::seconds(1);
+constexpr Duration kUnreachableAfter = std::chrono::seconds(5);
 constexpr Duration kSweepEvery = std::chrono::seconds(1);
 constexpr std::size_t kSweepRows = 1000;
 constexpr Duration kWorthHandingBack = std::chrono::seconds(1);
@@ -174,7 +175,7 @@ void Engine::fire(Delivery& delivery) {
       delivery.stage = Stage::queued;
       [[fallthrough]];
     case Stage::queued:
-      provider(delivery).queue.push(delivery.message->message.message_class, delivery.ticket);
+      enqueue(delivery);
       return;
     case Stage::claiming:
       claim(delivery);
@@ -198,6 +199,12 @@ void Engine::fire(Delivery& delivery) {
 // end with their deadline.
 void Engine::look_after_held() {
   forget_other_incarnations();
+  for (std::size_t i = 0; i < providers_.size(); ++i) {
+    const PoolState pool = deps_.transport.state(ProviderIndex(static_cast<std::uint16_t>(i)));
+    auto& since = providers_[i]->unreachable_since;
+    const bool down = pool.connections == 0 && pool.last_cause;
+    since = down ? std::optional(since.value_or(now_.mono)) : std::nullopt;
+  }
   for (std::size_t c = 0; c < classes_.size(); ++c)
     held_.for_each(ClassIndex(static_cast<std::uint16_t>(c)),
                    [this](HeldMessage& held) { look_after(held); });
@@ -208,12 +215,11 @@ void Engine::look_after(HeldMessage& held) {
   if (!held.forgotten && now_.mono - held.progressed >= policy.config.ack_wait / 3 &&
       deps_.broker.progress(held.message))
     held.progressed = now_.mono;
-  if (now_.wall >= held.deadline) {
-    for (const Ticket t : held.deliveries) {
-      Delivery* d = deliveries_.find(t);
-      if (d == nullptr || (d->stage != Stage::queued && d->stage != Stage::waiting)) continue;
+  for (const Ticket t : held.deliveries) {
+    Delivery* d = deliveries_.find(t);
+    if (d == nullptr || now_.wall < d->deadline) continue;
+    if (d->stage == Stage::queued || d->stage == Stage::waiting)
       claim(*d);  // needs no room: the claim rule ends it
-    }
   }
   hand_back_if_idle(held);
 }
@@ -250,13 +256,18 @@ void Engine::answer(const Message& message, bool terminate) {
   deps_.log.error("message.reply_refused", {{"error", result.error().text}});
 }
 
+// For some seconds there was no connection: what is queued there waits for the network.
+bool Engine::unreachable(const ProviderState& p) const {
+  return p.unreachable_since && now_.mono - *p.unreachable_since >= kUnreachableAfter;
+}
+
 // For how long the delivery has nothing to do; empty: it is at work, or about to be.
 std::optional<Duration> Engine::idle_for(const Delivery& d) const {
   if (d.stage == Stage::waiting) return d.due - now_.mono;
   if (d.stage != Stage::queued) return std::nullopt;
   if (draining_) return Duration::zero();
   const ProviderState& p = *providers_[d.provider.get()];
-  if (p.holds.held(d.part, now_.mono)) return options_.hold_max;
+  if (p.holds.held(d.part, now_.mono) || unreachable(p)) return options_.hold_max;
   return std::nullopt;
 }
 
@@ -312,7 +323,7 @@ void Engine::reload(std::vector<ClassPolicy> classes, std::vector<ProviderSlot> 
     p.limiter.set_rate(p.slot.config.rate_per_second);
     p.holds.set_options(hold_options(p.slot.config));
     // Whoever reloads may have mended what no option shows: a key at the provider, the network.
-    p.holds.renewed(now_.mono);
+    p.holds.reloaded(now_.mono);
     p.credential_retry = {};
     p.credential_of_another = p.credential_asked && (other || p.credential_of_another);
     // A connection belongs to one credential.

@@ -120,6 +120,7 @@ class Engine {
     std::priority_queue<MonoTime, std::vector<MonoTime>, std::greater<>> handed_back{};
     std::uint32_t incarnation = 0;
     std::string not_ready{};
+    bool copies_fail = false;  // the latest copy of a dead letter was not confirmed
   };
   struct ProviderState {
     ProviderSlot slot{};
@@ -134,6 +135,7 @@ class Engine {
     bool credential_asked = false;
     bool credential_of_another = false;  // asked for by the provider before a reload
     std::string app_scope{};
+    std::optional<MonoTime> unreachable_since{};  // looked at once a second
   };
 
   // engine_intake.cpp
@@ -148,6 +150,7 @@ class Engine {
   [[nodiscard]] std::string why_not_ready(ClassIndex message_class) const;
 
   // engine_claims.cpp
+  void enqueue(Delivery& delivery);
   void dispatch();
   void dispatch_one(ProviderState& provider, std::size_t room, std::size_t streams);
   [[nodiscard]] bool start(ProviderState& provider, Delivery& delivery);
@@ -185,6 +188,7 @@ class Engine {
   void look_after_held();
   void look_after(HeldMessage& held);
   [[nodiscard]] std::optional<Duration> idle_for(const Delivery& delivery) const;
+  [[nodiscard]] bool unreachable(const ProviderState& provider) const;
   void hand_back_if_idle(HeldMessage& held);
   void hand_back(HeldMessage& held, Duration delay);
   void renew_credentials();

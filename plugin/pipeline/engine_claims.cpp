@@ -46,7 +46,12 @@ Attempt Engine::attempt(const Delivery& d) const {
           .key = d.key,
           .nid = held.nid_digest,
           .collapse = held.collapse,
-          .deadline = held.deadline};
+          .deadline = d.deadline};
+}
+
+void Engine::enqueue(Delivery& d) {
+  if (std::exchange(d.in_queue, true)) return;
+  provider(d).queue.push(d.message->message.message_class, d.ticket);
 }
 
 void Engine::dispatch() {
@@ -78,7 +83,13 @@ void Engine::dispatch_one(ProviderState& p, std::size_t room, std::size_t stream
     const auto ticket = p.queue.pop(last_quarter);
     if (!ticket) break;
     Delivery* d = deliveries_.find(*ticket);
-    if (d == nullptr || d->stage != Stage::queued) continue;  // its message was handed back
+    if (d == nullptr) continue;  // its message was handed back
+    d->in_queue = false;
+    if (d->stage != Stage::queued) continue;
+    if (!d->refused.empty() || now_.wall >= d->deadline) {
+      claim(*d);  // the claim ends its row: no call, no room, no probe
+      continue;
+    }
     ClassState& of_class = state(*d);
     const bool in_rate = of_class.limiter.allows(now_.mono);
     if (!in_rate) dispatch_again_ = std::min(dispatch_again_, of_class.limiter.next(now_.mono));
@@ -94,30 +105,25 @@ void Engine::dispatch_one(ProviderState& p, std::size_t room, std::size_t stream
     p.limiter.take();
     --room;
   }
-  for (auto it = not_now.rbegin(); it != not_now.rend(); ++it)
+  for (auto it = not_now.rbegin(); it != not_now.rend(); ++it) {
+    deliveries_.find(it->second)->in_queue = true;
     p.queue.put_back(it->first, it->second);
+  }
 }
 
 // False: no room is needed, the claim ends the row.
 bool Engine::start(ProviderState& p, Delivery& d) {
-  const bool late = now_.wall >= d.message->deadline;
-  if (d.refused.empty() && !late) {
-    auto prepared = p.slot.provider->prepare(attempt(d), now_.wall);
-    if (prepared) {
-      d.request = std::move(*prepared);
-    } else {
-      d.refused = std::move(prepared.error().text);
-    }
-  }
-  const bool calls = d.refused.empty() && !late;
-  if (calls) {
+  auto prepared = p.slot.provider->prepare(attempt(d), now_.wall);
+  if (prepared) {
+    d.request = std::move(*prepared);
     d.reserved = true;
     ++p.reserved;
   } else {
+    d.refused = std::move(prepared.error().text);
     lose_probe(d);
   }
   claim(d);
-  return calls;
+  return d.reserved;
 }
 
 void Engine::claim(Delivery& d) {
@@ -127,7 +133,7 @@ void Engine::claim(Delivery& d) {
   d.due = {};
   if (d.request) {
     // The call must have ended before the lease does.
-    d.request->not_after_wall = held.deadline;
+    d.request->not_after_wall = d.deadline;
     d.request->not_after_mono = now_.mono + c.config.claim - provider(d).slot.config.total;
   }
   request(d.ticket, ClaimRequest{.scope = c.scope,
@@ -194,7 +200,11 @@ void Engine::on_claimed(Delivery& d, const Claimed& claimed) {
   const ClaimVerdict judged = judge_claim(claimed, ambiguous, policy(d).config.retry);
   if (!judged.proceed) return give_up(d, judged.reason);
   if (draining_) return give_back(d, Duration::zero(), "draining");
-  if (!d.request) return give_back(d, Duration::zero(), "claimed without a request");
+  if (!d.request) {
+    // Past the message's deadline and not past the row's, which is the one that counts.
+    d.deadline = std::max(d.deadline, claimed.deadline);
+    return give_back(d, Duration::zero(), "claimed without a request");
+  }
   d.request->not_after_wall = std::min(d.request->not_after_wall, claimed.deadline);
   if (ambiguous == AmbiguityPolicy::resend_with_key) {
     d.request_hash = request_hash(*d.request);
@@ -246,7 +256,7 @@ void Engine::wait_again(Delivery& d, WallTime until) {
   const Duration delay = until - now_.wall;
   if (delay <= Duration::zero()) {
     d.stage = Stage::queued;
-    provider(d).queue.push(d.message->message.message_class, d.ticket);
+    enqueue(d);
     if (draining_) hand_back_if_idle(*d.message);
     return;
   }

@@ -93,10 +93,11 @@ void Engine::add_delivery(HeldMessage& held, std::uint16_t target_index, Provide
   }
   d.fingerprint = keys_.fingerprint(held.note, kind);
   d.device = keys_.device_hash(kind, p.app_scope, destination);
+  d.deadline = held.deadline;
   held.deliveries.push_back(d.ticket);
   ++held.open;
   ++state(d).counters.targets;
-  p.queue.push(held.message.message_class, d.ticket);
+  enqueue(d);
 }
 
 // What cannot be decoded has one pseudo-delivery: its copy for the dead-letter stream.
@@ -140,15 +141,21 @@ std::string Engine::why_not_ready(ClassIndex message_class) const {
   const ClassState& state = class_states_[message_class.get()];
   const LedgerStats stats = deps_.ledger.stats();
   if (stats.claims_stopped) return "the ledger's map or disk is nearly full: no new claims";
+  const std::string& refusal = outbox_.last_error();
+  const std::string said = refusal.empty() ? std::string() : " (" + refusal + ")";
   if (stats.outbox_entries > options_.outbox_entries_max)
-    return "the outbox is not being confirmed: is the outcome stream there? run sendonce setup";
+    return "the outbox is not being confirmed" + said +
+           ": is the outcome stream there? run sendonce setup";
   if (stats.outbox_oldest && now_.wall - *stats.outbox_oldest > options_.outbox_age_max)
-    return "outcome events wait for longer than 10 minutes: is the outcome stream there? run "
+    return "outcome events wait for longer than 10 minutes" + said +
+           ": is the outcome stream there? run sendonce setup";
+  if (state.copies_fail && !may_pull(message_class))
+    return "too many dead letters are not being confirmed: is the dead-letter stream there? run "
            "sendonce setup";
   const std::size_t pending = held_.count(message_class) + state.handed_back.size();
   if (pending * 5 >= static_cast<std::size_t>(policy.config.max_ack_pending) * 4) {
     for (const auto& [channel, index] : policy.routes)
-      if (providers_[index.get()]->holds.held(now_.mono))
+      if (providers_[index.get()]->holds.held(now_.mono) || unreachable(*providers_[index.get()]))
         return "blocked by " + providers_[index.get()]->slot.config.name;
     return "too many messages wait for a retry";
   }

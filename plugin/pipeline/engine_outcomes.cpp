@@ -64,10 +64,9 @@ void Engine::conclude(Delivery& d, Verdict verdict, bool answered) {
                                .attempts = d.attempts,
                                .provider_answered = answered,
                                .age = now_.wall - d.message->message.stored_at,
-                               .until_deadline = d.message->deadline - now_.wall,
+                               .until_deadline = d.deadline - now_.wall,
                                .policy = c.ambiguous(d.message->note.channel)};
   d.decision = decide(verdict, context, c.config.retry, random_);
-  if (!answered) ++d.local_tries;
   d.verdict = std::move(verdict);
   d.attempted = true;
   settle(d);
@@ -181,6 +180,7 @@ void Engine::publish_copy(Delivery& d) {
 
 void Engine::on_copied(Delivery& d, const Result<void>& result) {
   SO_ASSERT(d.stage == Stage::copying);
+  state(d).copies_fail = !result;
   if (!result) {
     const bool refused = result.error().code == Errc::invalid;
     deps_.log.error("dead_letter.publish_failed",

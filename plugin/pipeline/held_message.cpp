@@ -14,7 +14,8 @@ Delivery& DeliveryPool::add() {
   free_.pop_back();
   Slot& slot = slots_[index];
   slot.used = true;
-  ++slot.generation;
+  // Never into the byte that tells tickets of deliveries from others.
+  slot.generation = slot.generation % kGenerations + 1;
   ++used_;
   slot.delivery.ticket = Ticket(slot.generation << kSlotBits | index);
   return slot.delivery;

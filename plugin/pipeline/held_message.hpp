@@ -40,6 +40,7 @@ struct Delivery {
   std::uint16_t target = 0;
   ProviderIndex provider{};
   Stage stage = Stage::queued;
+  bool in_queue = false;  // its ticket is in the provider's queue, whatever its stage
   bool reserved = false;  // counts against the provider's room
   CopyOf copy_of = CopyOf::failed_delivery;
   bool copy_without_body = false;  // the stream refused it whole
@@ -57,6 +58,7 @@ struct Delivery {
   ProbeId probe{};        // of the provider's holds, until it is reported or lost
   std::string reason{};   // of the dead letter
   MonoTime due{};
+  WallTime deadline{WallTime::max()};  // the message's, or its row's when that is later
   std::optional<HttpRequest> request{};
   Verdict verdict{};  // of the latest attempt, while settling
   Decision decision{};
@@ -90,6 +92,7 @@ class DeliveryPool {
 
  private:
   static constexpr std::uint64_t kSlotBits = 24;
+  static constexpr std::uint64_t kGenerations = (1ULL << 32U) - 1;
   struct Slot {
     Delivery delivery{};
     std::uint64_t generation = 0;

@@ -8,6 +8,8 @@ namespace {
 constexpr std::size_t kConfigFaultsToHold = 3;  // recipients within kConfigFaultWindow
 constexpr Duration kConfigFaultWindow = std::chrono::minutes(1);
 constexpr Duration kThrottleDefault = std::chrono::seconds(1);
+constexpr Duration kLostProbeAgain = std::chrono::seconds(1);
+constexpr Duration kLongThrottle = std::chrono::hours(1);
 
 }  // namespace
 
@@ -99,7 +101,7 @@ bool Holds::report(const Verdict& verdict, std::string_view part, LookupHash rec
     close(part);
     if (verdict.fault == Fault::none) config_faults_.clear();
   }
-  probe_lost(probe, now);  // what was not closed was not proven well either
+  end_probe(probe, now, Duration::max());  // what was not closed was not proven well either
   return holds_.size() > before;
 }
 
@@ -134,11 +136,15 @@ bool Holds::open_for(const Verdict& verdict, LookupHash recipient, MonoTime now,
 }
 
 void Holds::probe_lost(ProbeId probe, MonoTime now) {
+  end_probe(probe, now, kLostProbeAgain);
+}
+
+void Holds::end_probe(ProbeId probe, MonoTime now, Duration most) {
   if (probe == ProbeId{}) return;
   for (auto& [name, hold] : holds_) {
     if (hold.probe != probe) continue;
     hold.probe = {};
-    hold.probe_at = now + hold.interval;
+    hold.probe_at = now + std::min(hold.interval, most);
   }
 }
 
@@ -149,6 +155,13 @@ void Holds::renewed(MonoTime now) {
     hold.probe = {};
     hold.interval = options_.probe_first;
   }
+}
+
+void Holds::reloaded(MonoTime now) {
+  renewed(now);
+  std::erase_if(holds_, [now](const auto& entry) {
+    return entry.second.ends_by_itself && entry.second.probe_at > now + kLongThrottle;
+  });
 }
 
 std::optional<MonoTime> Holds::next_change() const {

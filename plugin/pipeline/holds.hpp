@@ -56,16 +56,16 @@ class Holds {
   // and that started as `probe`. True: a hold was opened by it.
   bool report(const Verdict& verdict, std::string_view part, LookupHash recipient, MonoTime now,
               ProbeId probe = {});
-  // The probe came to nothing (it ended before its call).
+  // The probe came to nothing (it ended before its call): another may soon try.
   void probe_lost(ProbeId probe, MonoTime now);
-  // A new credential or configuration: probe at once.
+  // A new credential: probe at once.
   void renewed(MonoTime now);
+  // A new configuration: the same, and throttles of more than an hour end.
+  void reloaded(MonoTime now);
   // Opens a hold for a fault seen outside a delivery (credential exchange).
   void open(std::string part, Fault fault, std::string reason, MonoTime now) {
     open_by({}, std::move(part), fault, std::move(reason), now);
   }
-  void release_all() { holds_.clear(); }
-
   [[nodiscard]] const std::map<std::string, Hold, std::less<>>& all() const { return holds_; }
   [[nodiscard]] std::optional<MonoTime> next_change() const;
 
@@ -74,6 +74,7 @@ class Holds {
   void open_by(ProbeId probe, std::string part, Fault fault, std::string reason, MonoTime now);
   void close(std::string_view part);
   void open_until(std::string part, std::string reason, MonoTime until, MonoTime now);
+  void end_probe(ProbeId probe, MonoTime now, Duration most);
   bool config_fault_spreads(LookupHash recipient, MonoTime now);
 
   HoldOptions options_;

@@ -66,6 +66,7 @@ void OutboxPublisher::on_ledger_error(Ticket ticket, MonoTime now) {
 void OutboxPublisher::on_confirmed(OutboxSeq seq, const Result<void>& result, MonoTime now) {
   const auto it = in_flight_.find(seq);
   if (it == in_flight_.end()) return;
+  last_error_ = result ? std::string() : result.error().text;
   if (result) {
     ++published_;
     confirmed_.push_back(seq);

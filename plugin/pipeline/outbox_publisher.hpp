@@ -30,6 +30,8 @@ class OutboxPublisher {
     return in_flight_.empty() && confirmed_.empty() && removing_.empty();
   }
   [[nodiscard]] std::uint64_t published() const { return published_; }
+  // Why the stream has not confirmed an entry; empty once it has confirmed one.
+  [[nodiscard]] const std::string& last_error() const { return last_error_; }
 
  private:
   struct InFlight {
@@ -48,6 +50,7 @@ class OutboxPublisher {
   MonoTime ask_again_{};               // not before; it had no room
   OutboxSeq read_up_to_{};
   bool reading_ = false;
+  std::string last_error_{};
   std::uint64_t published_ = 0;
 };
 

@@ -73,7 +73,7 @@ struct HttpRequest {
 struct HttpAnswer {
   int status = 0;
   Headers headers{};
-  std::string body{};  // bounded, see TransportLimits
+  std::string body{};  // bounded, see AnswerLimits
 };
 
 enum class Cause : std::uint8_t {

@@ -98,6 +98,7 @@ struct FakeTransport final : Transport {
   Duration waited{};    // as the last poll allowed
   bool refuse = false;  // has room, until it is asked
   std::optional<MonoTime> retry_at{};
+  std::optional<Cause> last_cause{};  // and there is no connection
 
   bool submit(Ticket ticket, ProviderIndex, HttpRequest request, Duration) override {
     if (refuse || open.size() >= room) return false;
@@ -111,7 +112,9 @@ struct FakeTransport final : Transport {
   [[nodiscard]] PoolState state(ProviderIndex) const override {
     return {.room = room > open.size() ? room - open.size() : 0,
             .open = open.size(),
-            .retry_at = retry_at};
+            .connections = last_cause ? 0U : 1U,
+            .retry_at = retry_at,
+            .last_cause = last_cause};
   }
   void poll(std::vector<Completion>& out, Duration wait) override {
     waited = wait;

@@ -21,6 +21,8 @@ constexpr Duration kCrowdedCap = seconds(5);
 constexpr Duration kEmptyPause = milliseconds(50);  // after 404, which comes at once
 constexpr Duration kPatience = seconds(5);          // failing for longer is not ready
 constexpr unsigned kSilencesTolerated = 2;
+// The owner of a consumer may change; `setup --adopt` counts on its being noticed within a minute.
+constexpr Duration kUncheckedMost = seconds(30);
 constexpr Duration kFirstAskPause = milliseconds(250);
 constexpr unsigned kMostDoublings = 10;
 constexpr Duration kCreditSettles = milliseconds(100);
@@ -354,10 +356,15 @@ void Lane::on_info_error(MonoTime now, const ApiError& error) {
   const std::string said =
       "cannot read consumer " + expected_.durable + " of stream " + expected_.stream + ": " +
       (error.err_code != 0 ? std::to_string(error.err_code) + " " : "") + error.description;
-  if (phase_ == Phase::bound)
-    trouble(said);
-  else
+  if (phase_ != Phase::bound) {
     phase_reason_ = said;
+  } else if (now - checked_at_ < kUncheckedMost) {
+    trouble(said);
+  } else {
+    const MonoTime ask_at = ask_at_;
+    recheck(now, said);
+    ask_at_ = ask_at;
+  }
 }
 
 Binding Lane::conclude(MonoTime now) {
@@ -372,6 +379,7 @@ Binding Lane::conclude(MonoTime now) {
     return Binding::unsettled;
   }
   round_.open = false;
+  checked_at_ = now;
   forgive();
   watch(now, info);
   return Binding::same;
@@ -397,6 +405,7 @@ Binding Lane::bind(MonoTime now, const StreamInfo& stream, const ConsumerInfo& i
     consumer_seq_ = 0;
   }
   phase_ = Phase::bound;
+  checked_at_ = now;
   phase_reason_.clear();
   ever_bound_ = true;
   forgive();

@@ -177,6 +177,7 @@ class Lane {
 
   std::uint32_t incarnation_ = 0;
   std::string stream_created_{};
+  MonoTime checked_at_{};  // when CONSUMER.INFO has last said that the consumer is ours
   std::string consumer_created_{};
   std::uint64_t consumer_seq_ = 0;  // of the last delivery
   std::uint64_t pending_ = 0;

@@ -167,7 +167,8 @@ void add_start(const DesiredConsumer& wanted, const StreamInfo* stream, ObjectPl
 }
 
 void create_consumer(const SetupRequest& request, const DesiredConsumer& wanted,
-                     const StreamInfo* stream, ObjectPlan& plan) {
+                     const StreamInfo* stream, SetupPlan& whole, ObjectPlan& plan) {
+  if (wanted.adopt) whole.adopted.push_back(wanted.class_name);
   const std::string description = with_ledger({}, request.ledger_id);
   add_start(wanted, stream, plan);
   plan.create("filter_subject", wanted.filter_subject, json_text(wanted.filter_subject));
@@ -260,7 +261,7 @@ SetupPlan plan_setup(const SetupRequest& wanted, const SetupPresent& present) {
     const auto stream = present.streams.find(consumer.stream);
     if (found == present.consumers.end())
       create_consumer(wanted, consumer, stream == present.streams.end() ? nullptr : &stream->second,
-                      object);
+                      plan, object);
     else
       update_consumer(wanted, consumer, found->second, plan, object);
   }

@@ -4,6 +4,7 @@
 #include <sysexits.h>
 
 #include "tests/integration/daemon/rig.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sendonce::test {
 namespace {
@@ -229,6 +230,29 @@ TEST_F(FaultsTest, AProviderThatDiesWithCallsInFlight) {
   expect_each_once(0, 12);
   for (int i = 12; i < 22; ++i) EXPECT_EQ(seen(i).accepted, 2U) << "event " << i;
   expect_all_accepted(12, 22);
+}
+
+// One consumer falls into other hands: the daemon leaves, and the calls of the other class may end.
+TEST_F(DaemonTest, AClassThatIsRefusedLetsTheOthersFinish) {
+  make();
+  start();
+  script("[[rule]]\nprovider = \"apns\"\ndelay = \"1500ms\"\n");
+  publish(0, 1, "otp");
+  Json config = api("CONSUMER.INFO.NOTIFY.sendonce_marketing")["config"];
+  config["description"] = "somebody's";
+  const Json request{{"stream_name", "NOTIFY"}, {"config", config}};
+  const Json changed = api("CONSUMER.DURABLE.CREATE.NOTIFY.sendonce_marketing", request.dump());
+  ASSERT_FALSE(changed.contains("error")) << changed.dump();
+  const auto gone = [&] {
+    return eventually([&] { return !world_->daemon_runs(); }, std::chrono::milliseconds(100),
+                      std::chrono::milliseconds(10));
+  };
+  int published = 1;
+  for (; published < 200 && !gone(); ++published) publish(published, published + 1, "otp");
+  EXPECT_EQ(exit_code(), EX_CONFIG);
+  const auto at_the_end = rows();
+  EXPECT_GE(at_the_end.size(), received());
+  for (const auto& [event, state] : at_the_end) EXPECT_NE(state, State::claimed) << event;
 }
 
 }  // namespace

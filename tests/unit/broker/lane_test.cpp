@@ -349,6 +349,36 @@ TEST_F(LaneTest, AnUnansweredQuestionIsAskedAgain) {
   EXPECT_EQ(answer(second, stream(), consumer()), Binding::changed);
 }
 
+// Somebody else may have adopted the consumer meanwhile: pulls that still work prove nothing.
+TEST_F(LaneTest, AConsumerThatCannotBeReadForLongIsNeitherPulledNorAcked) {
+  bind();
+  lane.set_credit(100);
+  const MonoTime bound_at = now;
+  std::uint64_t sequence = 0;
+  while (now - bound_at < seconds(29)) {
+    now += milliseconds(500);
+    const LaneStep step = lane.step(now);
+    if (step.ask_consumer)
+      static_cast<void>(answer(step, stream(), std::unexpected(ApiError{.err_code = 10008})));
+    EXPECT_TRUE(deliver(++sequence));
+    lane.taken(now, 0);
+    lane.set_credit(100);
+    ASSERT_EQ(lane.ack_fate(1), AckFate::send);
+  }
+  while (now - bound_at < seconds(40)) {
+    now += milliseconds(500);
+    const LaneStep step = lane.step(now);
+    if (step.ask_consumer)
+      static_cast<void>(answer(step, stream(), std::unexpected(ApiError{.err_code = 10008})));
+  }
+  EXPECT_EQ(lane.ack_fate(1), AckFate::keep);
+  EXPECT_FALSE(lane.step(now).pull);
+  EXPECT_NE(reason().find("cannot read consumer"), std::string::npos);
+  now += settings.info_interval;
+  EXPECT_EQ(answer(lane.step(now), stream(), consumer()), Binding::same);
+  EXPECT_EQ(lane.ack_fate(1), AckFate::send);
+}
+
 TEST_F(LaneTest, ADeniedSubjectIsNotReadyUntilAWholeRoundIsQuiet) {
   bind();
   lane.set_credit(10);

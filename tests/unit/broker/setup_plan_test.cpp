@@ -170,6 +170,17 @@ TEST_F(SetupPlanTest, AForeignConsumerIsLeftToItsOwnerUnlessAdopted) {
   EXPECT_EQ(p.adopted, std::vector<std::string>{"otp"});
 }
 
+// Its consumer went with the old ledger: what the stream still holds may have been sent all the
+// same.
+TEST_F(SetupPlanTest, AConsumerThatIsMadeAnewIsAdoptedToo) {
+  add_stream();
+  present.streams["NOTIFY"].messages = 12;
+  request.consumers[0].from = StartFrom{.kind = StartFrom::Kind::beginning};
+  EXPECT_TRUE(plan().adopted.empty());
+  request.consumers[0].adopt = true;
+  EXPECT_EQ(plan().adopted, std::vector<std::string>{"otp"});
+}
+
 TEST_F(SetupPlanTest, AdoptingWhatIsOursAlreadyAdoptsNothing) {
   add_stream();
   add_consumer();

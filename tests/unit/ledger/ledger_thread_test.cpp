@@ -2,10 +2,12 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -37,11 +39,10 @@ class Gate {
     open_ = true;
     changed_.notify_all();
   }
-  void fail(CommitStage stage, Errc code, int times) {
+  // After the faults that were asked for earlier.
+  void fail(CommitStage stage, Errc code, std::size_t times) {
     const std::scoped_lock lock(mutex_);
-    stage_ = stage;
-    code_ = code;
-    times_ = times;
+    faults_.insert(faults_.end(), times, {stage, code});
   }
   CommitFault fault() {
     return [this](CommitStage stage) -> std::optional<Errc> {
@@ -51,9 +52,10 @@ class Gate {
         changed_.notify_all();
         changed_.wait(lock, [this] { return open_; });
       }
-      if (times_ == 0 || stage != stage_) return std::nullopt;
-      --times_;
-      return code_;
+      if (faults_.empty() || stage != faults_.front().first) return std::nullopt;
+      const Errc code = faults_.front().second;
+      faults_.pop_front();
+      return code;
     };
   }
   void wait_for_commits(int n) {
@@ -70,9 +72,7 @@ class Gate {
   std::condition_variable changed_{};
   bool open_ = true;
   int commits_ = 0;
-  CommitStage stage_ = CommitStage::write;
-  Errc code_ = Errc::exhausted;
-  int times_ = 0;
+  std::deque<std::pair<CommitStage, Errc>> faults_{};
 };
 
 class LedgerThreadTest : public testing::Test {
@@ -222,6 +222,19 @@ TEST_F(LedgerThreadTest, ShortOfRoomClaimsStopAndSettlementsGoThrough) {
     } else {
       EXPECT_EQ(reply_as<Settled>(*reply.reply).state, State::accepted);
     }
+  }
+}
+
+// The claims are on the disk, and there is no room to say so in one piece. Whoever was told
+// "stopped" would find them taken by itself, for as long as the process lives.
+TEST_F(LedgerThreadTest, ClaimsThatALostCommitTookAreNotStoppedUnseen) {
+  gate_.fail(CommitStage::after_commit, Errc::unavailable, 1);
+  gate_.fail(CommitStage::write, Errc::exhausted, 1);
+  start();
+  submit(0, 40);
+  for (const LaneReply& reply : collect(40)) {
+    ASSERT_TRUE(reply.reply.has_value());
+    EXPECT_GT(reply_as<Claimed>(*reply.reply).fence, Fence{});
   }
 }
 

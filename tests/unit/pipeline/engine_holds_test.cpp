@@ -1,4 +1,6 @@
 // What waits for a held provider, and the one delivery that tries whether it is well again.
+#include <gmock/gmock.h>
+
 #include "tests/unit/pipeline/engine_fixture.hpp"
 
 namespace sendonce::test {
@@ -129,6 +131,64 @@ TEST_F(EngineTest, HeldMessagesAreReportedEveryThirdOfTheAckWait) {
   arrive(message(1, token("aa")));
   wait(seconds(65));
   EXPECT_EQ(broker.progressed.size(), 3U);
+}
+
+// Those that can make no call any more must not use up the one try there is.
+TEST_F(EngineTest, WhatHasExpiredIsNoProbe) {
+  Message short_lived = message(1, token("aa"));
+  short_lived.stored_at = clock.wall() - minutes(10) + seconds(3);
+  arrive(std::move(short_lived));
+  transport.answer_status(403);
+  wait(seconds(4));
+  clock.advance(milliseconds(1900));
+  step(1);  // the probe is due, and there is nobody
+  ASSERT_EQ(counters().suppressed, 1U);
+  for (std::uint64_t i = 2; i < 40; ++i) {
+    Message late = message(i, token("aa"), "e" + std::to_string(i));
+    late.stored_at = clock.wall() - minutes(11);
+    broker.arriving.push_back(std::move(late));
+  }
+  arrive(message(50, token("bb"), "fresh"));
+  EXPECT_EQ(transport.submitted, 2U) << "the fresh one is the probe";
+  EXPECT_EQ(counters().suppressed, 39U) << "they needed no provider to end";
+}
+
+// One provider that cannot be reached must not keep the others of its class from their work.
+TEST_F(EngineTest, AnUnreachableProviderHandsBackWhenTheClassIsCrowded) {
+  transport.room = 0;
+  transport.last_cause = Cause::connect;
+  for (std::uint64_t i = 1; i <= 60; ++i)
+    broker.arriving.push_back(message(i, token("aa"), "e" + std::to_string(i)));
+  wait(seconds(3));
+  EXPECT_TRUE(broker.naked.empty()) << "a connection that was just lost may be back at once";
+  wait(seconds(6));
+  EXPECT_GT(broker.naked.size(), 10U) << "three quarters of in_flight are 48";
+  EXPECT_GT(broker.credits[0], 0U);
+  EXPECT_TRUE(broker.acked.empty());
+  transport.room = 100;
+  transport.last_cause.reset();
+  step();
+  EXPECT_GT(transport.submitted, 0U);
+}
+
+TEST_F(EngineTest, AClassThatIsFullOfUnconfirmedDeadLettersSaysSo) {
+  broker.confirm_at_once = false;
+  for (std::uint64_t i = 1; i <= 60; ++i)
+    broker.arriving.push_back(message(i, token("bad"), "e" + std::to_string(i)));
+  step();
+  const auto fail_copies = [&] {
+    for (const auto& [ticket, p] : broker.published)
+      if (p.subject.starts_with("sendonce.dlq"))
+        broker.confirmations.push_back({ticket, fail(Errc::unavailable, "no stream")});
+    broker.published.clear();
+  };
+  fail_copies();
+  wait(seconds(1));
+  EXPECT_THAT(engine->report().classes[0].not_ready, testing::HasSubstr("dead letters"));
+  broker.confirm_at_once = true;
+  wait(seconds(3));
+  EXPECT_EQ(engine->report().classes[0].not_ready, "");
+  EXPECT_EQ(broker.acked.size(), 60U);
 }
 
 }  // namespace

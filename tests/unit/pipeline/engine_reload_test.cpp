@@ -89,5 +89,35 @@ TEST(DispatcherReload, TakesNewPriorities) {
   EXPECT_TRUE(d.pop(true).has_value());
 }
 
+// The row's deadline rules. A shorter one, by a reload or in a duplicate, must not make a delivery
+// that the ledger still wants claim and settle in turns.
+TEST_F(EngineTest, AShorterDeadlineThanTheRowsIsTheRows) {
+  arrive(message(1, token("aa")));
+  transport.answer_status(503);
+  step();
+  ClassPolicy shorter = make_class(AmbiguityPolicy::give_up);
+  shorter.config.expires = seconds(2);
+  ProviderSlot slot;
+  slot.config.name = "apns";
+  slot.provider = &provider;
+  engine->reload({shorter}, {slot});
+  engine->drain();  // hands it back
+  step();
+  ASSERT_EQ(broker.naked.size(), 1U);
+  const Message again = message(1, token("aa"));
+  restart(AmbiguityPolicy::give_up);
+  engine->reload({shorter}, {slot});
+  Message back = again;
+  back.stored_at = clock.wall() - seconds(4);
+  arrive(std::move(back));
+  const std::uint64_t before = counters().claimed;
+  wait(seconds(5));
+  EXPECT_LE(counters().claimed, before + 2) << "claims and settles in turns";
+  EXPECT_EQ(transport.submitted, 2U);
+  transport.answer_status(200);
+  step();
+  EXPECT_EQ(broker.acked.size(), 1U);
+}
+
 }  // namespace
 }  // namespace sendonce::test

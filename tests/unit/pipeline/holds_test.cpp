@@ -74,8 +74,24 @@ TEST(Holds, AProbeThatCameToNothingIsRepeated) {
   const auto probe = h.may_start("", kStart + seconds(5));
   ASSERT_TRUE(probe);
   h.probe_lost(*probe, kStart + seconds(5));
-  EXPECT_FALSE(h.may_start("", kStart + seconds(9)));
-  EXPECT_TRUE(h.may_start("", kStart + seconds(10)));
+  EXPECT_FALSE(h.may_start("", kStart + milliseconds(5900)));
+  EXPECT_TRUE(h.may_start("", kStart + seconds(6))) << "it has tried nothing: soon again";
+}
+
+// Whoever reloads may know better than a Retry-After of a week; one of seconds is left alone.
+TEST(Holds, AReloadEndsLongThrottles) {
+  const auto throttled = [](Duration retry_after) {
+    Verdict verdict = of(Fault::throttle);
+    verdict.retry_after = retry_after;
+    Holds h;
+    h.report(verdict, "", kUser, kStart);
+    h.renewed(kStart + seconds(1));
+    EXPECT_FALSE(h.may_start("", kStart + seconds(1))) << "a new credential changes no rate";
+    h.reloaded(kStart + seconds(1));
+    return !h.may_start("", kStart + seconds(1));
+  };
+  EXPECT_TRUE(throttled(seconds(30)));
+  EXPECT_FALSE(throttled(std::chrono::hours(24 * 7)));
 }
 
 TEST(Holds, WhatIsNoProbeDoesNotEndOne) {
