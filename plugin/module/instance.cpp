@@ -15,7 +15,7 @@ Result<std::unique_ptr<Instance>> Instance::open(const sendonce_host& host,
     instance->events_->warn("config.warning", {{"finding", to_text(f)}});
   instance->runtime_ =
       std::make_unique<Runtime>(path, std::move(*loaded.config), credentials_directory(),
-                                *instance->clock_, *instance->events_);
+                                host.admin_fd, *instance->clock_, *instance->events_);
   return instance;
 }
 

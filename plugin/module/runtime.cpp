@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <fcntl.h>
 #include <sysexits.h>
 
 #include "config/reload.hpp"
@@ -44,11 +45,12 @@ struct Runtime::Parts {
   std::atomic<bool> ledger_lost{false};
 };
 
-Runtime::Runtime(std::string path, Config config, std::string credentials_dir, const Clock& clock,
-                 HostEvents& events)
+Runtime::Runtime(std::string path, Config config, std::string credentials_dir, int admin_fd,
+                 const Clock& clock, HostEvents& events)
     : path_(std::move(path)),
       config_(std::move(config)),
       credentials_dir_(std::move(credentials_dir)),
+      admin_fd_(admin_fd),
       clock_(clock),
       events_(events) {}
 
@@ -116,14 +118,22 @@ Result<void> Runtime::make_parts(Parts& p) {
 }
 
 Result<void> Runtime::start_parts() {
-  Parts& p = *parts_;
-  if (!config_.instance.socket.empty())
-    SO_CHECK(p.admin->start(
-        config_.instance.socket,
-        [this](const AdminRequest& request, AdminReply& reply) { return handle(request, reply); }));
-  p.broker->start();
-  p.engine_thread->start();
+  SO_CHECK(start_admin());
+  parts_->broker->start();
+  parts_->engine_thread->start();
   return {};
+}
+
+Result<void> Runtime::start_admin() {
+  const AdminHandler handler = [this](const AdminRequest& request, AdminReply& reply) {
+    return handle(request, reply);
+  };
+  if (admin_fd_ < 0)
+    return config_.instance.socket.empty() ? Result<void>{}
+                                           : parts_->admin->start(config_.instance.socket, handler);
+  UniqueFd ours(::fcntl(admin_fd_, F_DUPFD_CLOEXEC, 0));
+  if (!ours) return fail(Errc::invalid, "admin_fd: no open descriptor");
+  return parts_->admin->adopt(std::move(ours), handler);
 }
 
 Result<void> Runtime::reload() {

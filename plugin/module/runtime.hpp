@@ -23,9 +23,10 @@ namespace sendonce {
 
 class Runtime {
  public:
-  // `path` is the configuration file, read already into `config`. Starts nothing.
-  Runtime(std::string path, Config config, std::string credentials_dir, const Clock& clock,
-          HostEvents& events);
+  // `path` is the configuration file, read already into `config`. `admin_fd`: the host's listening
+  // socket, which stays the host's; -1: the configured one is made. Starts nothing.
+  Runtime(std::string path, Config config, std::string credentials_dir, int admin_fd,
+          const Clock& clock, HostEvents& events);
   ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
@@ -48,12 +49,14 @@ class Runtime {
 
   [[nodiscard]] Result<void> make_parts(Parts& parts);
   [[nodiscard]] Result<void> start_parts();
+  [[nodiscard]] Result<void> start_admin();
   [[nodiscard]] InstanceState judge() const;
   [[nodiscard]] Result<void> handle(const AdminRequest& request, AdminReply& reply);
 
   std::string path_;
   Config config_;
   std::string credentials_dir_;
+  int admin_fd_;
   const Clock& clock_;
   HostEvents& events_;
   WallTime started_{};

@@ -5,11 +5,16 @@
 #include <fstream>
 #include <string>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include "ledger/lmdb/open.hpp"
+#include "plugin/core/unique_fd.hpp"
+#include "plugin/module/admin/admin_client.hpp"
 #include "sendonce/abi/host.h"
 #include "tests/contract/ledger_rig.hpp"
 #include "tests/support/fake_provider.hpp"
@@ -66,11 +71,11 @@ class EntryTest : public testing::Test {
     static_cast<void>(reply_as<Claimed>(run(**ledger, Ticket(1), claim, kNoon)));
   }
 
-  sendonce_rc start() {
+  sendonce_rc start(int admin_fd = -1) {
     sendonce_host host{};
     host.struct_size = sizeof host;
     host.abi_minor = SENDONCE_ABI_MINOR;
-    host.admin_fd = -1;
+    host.admin_fd = admin_fd;
     host.name = "test";
     host.log = [](void*, const sendonce_log_event*) {};
     const sendonce_rc opened = api_->open(&host, file_.c_str(), &instance_, error());
@@ -155,6 +160,27 @@ TEST_F(EntryTest, ADeniedCredentialInAWrongConfigurationIsInvalid) {
   ASSERT_EQ(::chmod(account_.c_str(), 0644), 0);
   put_config("claim = \"1s\"\n");
   EXPECT_EQ(live_once(), SENDONCE_E_INVALID);
+}
+
+TEST_F(EntryTest, AListeningSocketOfTheHostIsServed) {
+  const std::string path = dir_.path() + "/host.sock";
+  const UniqueFd listening(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(listening.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+            0);
+  ASSERT_EQ(::listen(listening.get(), 4), 0);
+  ASSERT_EQ(start(listening.get()), SENDONCE_OK) << why();
+  auto client = AdminClient::connect(path, std::chrono::seconds(20));
+  ASSERT_TRUE(client.has_value()) << client.error().text;
+  const auto status = client->call({.verb = "status"});
+  ASSERT_TRUE(status.has_value()) << status.error().text;
+  EXPECT_THAT(*status, HasSubstr("\"edge\""));
+  EXPECT_FALSE(std::filesystem::exists(dir_.path() + "/admin.sock"));
+  close();
+  EXPECT_NE(::fcntl(listening.get(), F_GETFD), -1) << "it is the host's";
+  EXPECT_EQ(start(98765), SENDONCE_E_INVALID);
+  EXPECT_THAT(why(), HasSubstr("admin_fd"));
 }
 
 }  // namespace

@@ -83,7 +83,8 @@ typedef struct sendonce_host {
   uint32_t struct_size;
   uint32_t abi_minor; /* SENDONCE_ABI_MINOR of the host */
   uint32_t flags;     /* SENDONCE_HOST_* */
-  int32_t admin_fd;   /* a listening Unix socket to serve (socket activation); -1: make our own */
+  int32_t admin_fd;   /* a listening Unix socket to serve (socket activation), which stays the
+                       * host's; -1: make our own */
   const char* name;   /* of the host program, for logs and the connection's name */
   void* ctx;          /* handed back unchanged */
 
