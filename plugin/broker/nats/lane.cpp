@@ -23,6 +23,7 @@ constexpr Duration kPatience = seconds(5);          // failing for longer is not
 constexpr unsigned kSilencesTolerated = 2;
 // The owner of a consumer may change; `setup --adopt` counts on its being noticed within a minute.
 constexpr Duration kUncheckedMost = seconds(30);
+constexpr Duration kInfoWithoutPull = seconds(1);
 constexpr Duration kFirstAskPause = milliseconds(250);
 constexpr unsigned kMostDoublings = 10;
 constexpr Duration kCreditSettles = milliseconds(100);
@@ -235,7 +236,9 @@ void Lane::ask(MonoTime now, LaneStep& step) {
   step.ask_consumer = round_.number;
   if (phase_ != Phase::bound) step.ask_stream = round_.number;
   step.probe_ack = phase_ != Phase::bound || !denied_.empty();
-  ask_at_ = now + settings_.info_interval;
+  // Without a pull request nobody tells us that the consumer is gone, and acks may reach another.
+  ask_at_ = now + (open_.empty() ? std::min(kInfoWithoutPull, settings_.info_interval)
+                                 : settings_.info_interval);
 }
 
 MonoTime Lane::next_step() const {

@@ -379,6 +379,18 @@ TEST_F(LaneTest, AConsumerThatCannotBeReadForLongIsNeitherPulledNorAcked) {
   EXPECT_EQ(lane.ack_fate(1), AckFate::send);
 }
 
+TEST_F(LaneTest, WithoutAPullRequestTheConsumerIsLookedAtMoreOften) {
+  bind();
+  lane.set_credit(10);
+  const std::uint64_t asked = pull().id;
+  info(consumer());
+  EXPECT_EQ(lane.next_step(), now + settings.info_interval);
+  lane.set_credit(0);
+  lane.on_status(now, asked, 408, "Request Timeout");
+  info(consumer());
+  EXPECT_LE(lane.next_step(), now + seconds(1)) << "its acks might reach another's messages";
+}
+
 TEST_F(LaneTest, ADeniedSubjectIsNotReadyUntilAWholeRoundIsQuiet) {
   bind();
   lane.set_credit(10);
