@@ -25,6 +25,7 @@
 #include "plugin/message/key.hpp"
 #include "plugin/pipeline/counters.hpp"
 #include "plugin/pipeline/dispatcher.hpp"
+#include "plugin/pipeline/engine_report.hpp"
 #include "plugin/pipeline/held_message.hpp"
 #include "plugin/pipeline/holds.hpp"
 #include "plugin/pipeline/hygiene.hpp"
@@ -56,29 +57,6 @@ struct EngineOptions {
   Duration nak_max = std::chrono::hours(1);
   std::size_t outbox_entries_max = 100'000;
   Duration outbox_age_max = std::chrono::minutes(10);
-};
-
-// Why a class does not take messages; empty: it does.
-struct ClassReport {
-  ClassCounters counters{};
-  std::size_t held = 0;
-  std::string not_ready{};
-};
-
-struct ProviderReport {
-  ProviderCounters counters{};
-  std::vector<std::pair<std::string, Hold>> holds{};
-  bool invalidations_held = false;
-  std::size_t queued = 0;
-  PoolState pool{};
-};
-
-struct EngineReport {
-  std::vector<ClassReport> classes{};
-  std::vector<ProviderReport> providers{};
-  LedgerStats ledger{};
-  std::uint64_t events_published = 0;
-  bool draining = false;
 };
 
 class Engine {
@@ -138,12 +116,17 @@ class Engine {
     std::optional<MonoTime> unreachable_since{};  // looked at once a second
   };
 
+  struct Resolved {  // of one target
+    ProviderIndex provider{};
+    std::string refused{};  // why it may not go there
+  };
+
   // engine_intake.cpp
   void take_messages();
   void hold(Message message);
   void hold_poison(Message message, std::string reason);
   [[nodiscard]] Result<void> resolve(const Notification& note, const ClassPolicy& policy);
-  void add_delivery(HeldMessage& held, std::uint16_t target, ProviderIndex provider);
+  void add_delivery(HeldMessage& held, std::uint16_t target, Resolved&& resolved);
   void forget_other_incarnations();
   void give_credit();
   [[nodiscard]] bool may_pull(ClassIndex message_class) const;
@@ -242,7 +225,7 @@ class Engine {
   std::vector<Completion> completions_{};
   std::vector<LaneReply> replies_{};
   std::vector<Message> arrived_{};
-  std::vector<ProviderIndex> resolved_{};
+  std::vector<Resolved> resolved_{};
   std::vector<Confirmation> confirmations_{};
 };
 

@@ -48,36 +48,49 @@ void Engine::hold(Message message) {
   if (held.collapse.empty()) held.collapse = collapse_from(held.nid_digest);
   held.deliveries.reserve(resolved_.size());
   for (std::size_t i = 0; i < resolved_.size(); ++i)
-    add_delivery(held, static_cast<std::uint16_t>(i), resolved_[i]);
+    add_delivery(held, static_cast<std::uint16_t>(i), std::move(resolved_[i]));
 }
 
-// Which provider each target goes to, in `resolved_`, or why the message cannot be sent as it is.
+// Which provider each target goes to, in `resolved_`, or why nobody can say so. One that has been
+// taken off the route still has rows of this message, maybe open ones: its deliveries are refused
+// one by one, so that each ends in the ledger.
 Result<void> Engine::resolve(const Notification& note, const ClassPolicy& policy) {
   resolved_.clear();
   for (std::size_t i = 0; i < note.targets.size(); ++i) {
     const Target& t = note.targets[i];
-    const auto matches = [&](const std::pair<Channel, ProviderIndex>& route) {
-      const ProviderConfig& c = providers_[route.second.get()]->slot.config;
-      return route.first == note.channel && (t.kind ? c.kind == *t.kind : c.name == t.provider);
+    const auto is_meant = [&](const ProviderState& p) {
+      const ProviderConfig& c = p.slot.config;
+      return t.kind ? c.kind == *t.kind : c.name == t.provider;
     };
-    const auto it = std::ranges::find_if(policy.routes, matches);
-    if (it == policy.routes.end())
-      return fail(Errc::invalid, "targets[" + std::to_string(i) + "]: no such provider on the " +
-                                     std::string(name(note.channel)) + " route of class " +
-                                     policy.config.name);
-    resolved_.push_back(it->second);
+    const auto on_route = std::ranges::find_if(policy.routes, [&](const auto& route) {
+      return route.first == note.channel && is_meant(*providers_[route.second.get()]);
+    });
+    if (on_route != policy.routes.end()) {
+      resolved_.push_back({.provider = on_route->second});
+      continue;
+    }
+    const auto known =
+        std::ranges::find_if(providers_, [&](const auto& p) { return is_meant(*p); });
+    std::string refused = "no such provider on the " + std::string(name(note.channel)) +
+                          " route of class " + policy.config.name;
+    if (known == providers_.end())
+      return fail(Errc::invalid, "targets[" + std::to_string(i) + "]: " + refused);
+    resolved_.push_back(
+        {.provider = ProviderIndex(static_cast<std::uint16_t>(known - providers_.begin())),
+         .refused = std::move(refused)});
   }
   return {};
 }
 
-void Engine::add_delivery(HeldMessage& held, std::uint16_t target_index, ProviderIndex index) {
+void Engine::add_delivery(HeldMessage& held, std::uint16_t target_index, Resolved&& resolved) {
   const ClassPolicy& policy = classes_[held.message.message_class.get()];
-  ProviderState& p = *providers_[index.get()];
+  ProviderState& p = *providers_[resolved.provider.get()];
   Target& t = held.note.targets[target_index];
   Delivery& d = deliveries_.add();
   d.message = &held;
   d.target = target_index;
-  d.provider = index;
+  d.provider = resolved.provider;
+  d.refused = std::move(resolved.refused);
   auto normal = p.slot.provider->normal_form(t);
   if (normal) {
     t.destination = std::move(*normal);

@@ -119,5 +119,27 @@ TEST_F(EngineTest, AShorterDeadlineThanTheRowsIsTheRows) {
   EXPECT_EQ(broker.acked.size(), 1U);
 }
 
+// Law 3: its row is open. Its end is written down before the message goes.
+TEST_F(EngineTest, AProviderThatWasTakenOffTheRouteEndsItsDeliveriesOneByOne) {
+  arrive(message(1, token("aa")));
+  transport.answer_status(503);
+  step();
+  restart(AmbiguityPolicy::give_up);
+  ClassPolicy without = make_class(AmbiguityPolicy::give_up);
+  without.routes.clear();
+  ProviderSlot slot;
+  slot.config.name = "apns";
+  slot.provider = &provider;
+  engine->reload({without}, {slot});
+  arrive(message(1, token("aa")));
+  wait(seconds(3));
+  EXPECT_TRUE(broker.terminated.empty());
+  EXPECT_EQ(broker.acked.size(), 1U);
+  EXPECT_EQ(counters().failed, 1U);
+  EXPECT_EQ(broker.published_on("sendonce.dlq"), 1U);
+  arrive(message(2, R"({"provider":"nobody","token":"aa"})", "e2"));
+  EXPECT_EQ(broker.terminated.size(), 1U) << "of a provider that nobody knows there is no row";
+}
+
 }  // namespace
 }  // namespace sendonce::test

@@ -1,0 +1,38 @@
+// What the engine tells about itself (Engine::report): a copy, for status and metrics.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ledger/ledger.hpp"
+#include "plugin/pipeline/counters.hpp"
+#include "plugin/pipeline/holds.hpp"
+#include "plugin/transport/transport.hpp"
+
+namespace sendonce {
+
+struct ClassReport {
+  ClassCounters counters{};
+  std::size_t held = 0;
+  std::string not_ready{};  // why it does not take messages; empty: it does
+};
+
+struct ProviderReport {
+  ProviderCounters counters{};
+  std::vector<std::pair<std::string, Hold>> holds{};
+  bool invalidations_held = false;
+  std::size_t queued = 0;
+  PoolState pool{};
+};
+
+struct EngineReport {
+  std::vector<ClassReport> classes{};
+  std::vector<ProviderReport> providers{};
+  LedgerStats ledger{};
+  std::uint64_t events_published = 0;
+  bool draining = false;
+};
+
+}  // namespace sendonce
