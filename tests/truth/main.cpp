@@ -24,7 +24,7 @@ constexpr const char* kDescription =
 
 constexpr const char* kFooter = R"(
 Faults: kill, crash-points (each named point once), stop (SIGSTOP longer than a lease), nats (killed
-and started again), disk-full (needs root for a loop mount), clock (steps of 90 s); of the provider:
+and started again), disk-full (needs root for a loop mount), clock (steps of 30 s); of the provider:
 resets, goaway, stalls, 5xx, 429; all.
 
 Examples:

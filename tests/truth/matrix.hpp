@@ -46,7 +46,8 @@ class Matrix {
 
  private:
   Result<void> publish(const Row& row);
-  Result<void> reload(const std::string& config);
+  Result<void> restart(const std::string& config);
+  Result<void> start_daemon();
   Result<void> wait_for_a_failed_connect();
   Result<void> wait_until_settled();
   [[nodiscard]] std::string state_of(const std::string& what) const;

@@ -177,7 +177,7 @@ Result<std::uint64_t> Play::store(const cli::Outgoing& message) {
 }
 
 std::uint64_t Play::requests_seen() const {
-  constexpr std::uint64_t kLine = 700;  // about, of the record
+  constexpr std::uint64_t kLine = 850;  // about, of the record
   std::error_code ignored;
   const auto size = std::filesystem::file_size(world_->record_path(), ignored);
   return ignored ? 0 : size / kLine;
@@ -268,7 +268,7 @@ Result<void> Play::fill_disk(const Step& step) {
 }
 
 Result<void> Play::step_clock(const Step& step) {
-  constexpr Duration kStep = seconds(90);
+  constexpr Duration kStep = seconds(30);
   context_.skew = kStep;
   for (const Duration offset : {kStep, -kStep, Duration::zero()}) {
     SO_CHECK(publish(step.messages / 3));
@@ -329,8 +329,9 @@ std::string Play::daemons_last_words() const {
 
 std::string Play::close() {
   if (!world_ || !options_.keep) return {};
+  std::string directory = world_->path("");
   world_->keep();
-  return world_->path("");
+  return directory;
 }
 
 // A client does not survive its server.

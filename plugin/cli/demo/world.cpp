@@ -39,7 +39,7 @@ Result<std::unique_ptr<World>> World::make(const WorldOptions& options) {
   world->provider_port_ = options.provider_port;
   if (options.provider_port == 0) SO_CHECK(world->start_provider());
   SO_CHECK(world->make_config());
-  SetupOptions setup_options{.from = "all"};
+  SetupOptions setup_options{.from = "all", .report = stderr};
   if (options.setup && setup({.config = world->config_path()}, setup_options) != 0)
     return fail(Errc::internal, "setup failed, see above");
   return world;
