@@ -10,6 +10,7 @@
 #include "ledger/lmdb/key_record.hpp"
 #include "ledger/lmdb/lmdb_store.hpp"
 #include "ledger/lmdb/lmdb_tables.hpp"
+#include "plugin/core/crash_point.hpp"
 
 namespace sendonce {
 namespace {
@@ -186,7 +187,9 @@ Result<std::vector<TicketedReply>> LmdbLedger::commit(std::span<const TicketedRe
   auto stats = read_stats(txn);
   if (!stats) return failed(std::move(stats).error());
   if (auto error = injected(CommitStage::before_commit)) return failed(*std::move(error));
+  crash_point(CrashPoint::commit_begun);
   if (const int rc = txn.commit(); rc != 0) return failed(commit_error(rc));
+  crash_point(CrashPoint::commit_done);
   if (auto error = injected(CommitStage::after_commit)) return failed(*std::move(error));
   store.committed();
   work.committed();

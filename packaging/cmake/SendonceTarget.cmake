@@ -45,6 +45,14 @@ function(sendonce_library)
   add_library(sendonce::${A_NAME} ALIAS sendonce_${A_NAME})
 endfunction()
 
+# sendonce_crash_points(file...): sources of this directory with crash points in them
+# (plugin/core/crash_point.hpp).
+function(sendonce_crash_points)
+  if(SENDONCE_CRASH_POINTS)
+    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_DEFINITIONS SENDONCE_CRASH_POINTS)
+  endif()
+endfunction()
+
 # sendonce_program(NAME sendonced SOURCES ... DEPS ...): an executable in build/<preset>/bin.
 function(sendonce_program)
   cmake_parse_arguments(A "" "NAME" "SOURCES;DEPS" ${ARGN})

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,7 @@ struct SetupOptions {
   std::string from{};                // new, all or a time
   bool restored = false;             // the ledger is a copy that was put back
   bool accept_keys = false;          // a changed key recipe or app
+  std::FILE* report = stdout;        // what is changed
 };
 int setup(const Common& common, const SetupOptions& options);
 

@@ -42,12 +42,12 @@ Result<void> check_names(const Config& config, const std::vector<std::string>& a
 }
 
 // The ledger's id: of the file, or from the daemon that has it open, or of one made now.
-Result<std::string> ledger_id(const Config& config, bool dry_run) {
+Result<std::string> ledger_id(const Config& config, const SetupOptions& setup) {
   const LedgerOptions options = ledger_options(config);
   if (!ledger_exists(options.directory)) {
-    if (dry_run) return std::string(kToBeMade);
+    if (setup.dry_run) return std::string(kToBeMade);
     SO_TRY(const std::string id, create_ledger(options));
-    std::printf("create  ledger %s: %s\n", options.directory.c_str(), id.c_str());
+    std::fprintf(setup.report, "create  ledger %s: %s\n", options.directory.c_str(), id.c_str());
     return id;
   }
   const auto reader = LedgerReader::open(options.directory);
@@ -59,12 +59,12 @@ Result<std::string> ledger_id(const Config& config, bool dry_run) {
 }
 
 // For a copy that was put back. There must be one, and no daemon may have it open.
-Result<std::string> renewed_id(const Config& config) {
+Result<std::string> renewed_id(const Config& config, std::FILE* report) {
   const std::string directory = ledger_directory(config.instance);
   SO_TRY(const auto reader, LedgerReader::open(directory));
   std::string id = new_ledger_id();
-  std::printf("update  ledger %s: id %s -> %s\n", directory.c_str(), reader->id().c_str(),
-              id.c_str());
+  std::fprintf(report, "update  ledger %s: id %s -> %s\n", directory.c_str(), reader->id().c_str(),
+               id.c_str());
   return id;
 }
 
@@ -86,24 +86,24 @@ SetupRequest wanted(const Config& config, std::string id, const SetupOptions& op
   return r;
 }
 
-void print_change(const SetupChange& c) {
-  std::printf("%-7s %s", std::string(name(c.action)).c_str(), c.object.c_str());
+void print_change(const SetupChange& c, std::FILE* report) {
+  std::fprintf(report, "%-7s %s", std::string(name(c.action)).c_str(), c.object.c_str());
   if (!c.field.empty())
-    std::printf(": %s %s -> %s", c.field.c_str(), c.from.empty() ? "(none)" : c.from.c_str(),
-                c.to.c_str());
-  if (!c.text.empty()) std::printf("  # %s", c.text.c_str());
-  std::printf("\n");
+    std::fprintf(report, ": %s %s -> %s", c.field.c_str(),
+                 c.from.empty() ? "(none)" : c.from.c_str(), c.to.c_str());
+  if (!c.text.empty()) std::fprintf(report, "  # %s", c.text.c_str());
+  std::fprintf(report, "\n");
 }
 
 // The lines of what changes in how keys are made.
-Result<void> accept_keys_of(const Config& config, bool dry_run) {
+Result<void> accept_keys_of(const Config& config, const SetupOptions& setup) {
   ApnsTokenSources tokens;
   SO_TRY(const Composition composition, compose(config, credentials_directory(), tokens));
   const auto clock = make_system_clock();
-  SO_TRY(
-      const std::vector<std::string> changed,
-      accept_keys(ledger_options(config), key_marks(config, composition, clock->wall()), dry_run));
-  for (const std::string& text : changed) std::printf("accept  %s\n", text.c_str());
+  SO_TRY(const std::vector<std::string> changed,
+         accept_keys(ledger_options(config), key_marks(config, composition, clock->wall()),
+                     setup.dry_run));
+  for (const std::string& text : changed) std::fprintf(setup.report, "accept  %s\n", text.c_str());
   return {};
 }
 
@@ -125,18 +125,18 @@ Result<void> run(const Config& config, const SetupOptions& options) {
   SO_CHECK(check_names(config, options.adopt));
   SO_TRY(const std::optional<StartFrom> from, start_from(options.from));
   SO_TRY(std::string id,
-         options.restored ? renewed_id(config) : ledger_id(config, options.dry_run));
+         options.restored ? renewed_id(config, options.report) : ledger_id(config, options));
   SO_TRY(ConnectionOptions connection, connection_of(config, credentials_directory()));
   SO_TRY(const auto client, Publisher::connect(std::move(connection)));
   Setup setup(*client, js_api_prefix(config.nats.domain, config.nats.api_prefix));
   const SetupRequest request = wanted(config, std::move(id), options, from);
   SO_TRY(const SetupPlan plan, setup.plan(request));
-  for (const SetupChange& c : plan.changes) print_change(c);
+  for (const SetupChange& c : plan.changes) print_change(c, options.report);
   if (plan.refused())
     return fail(Errc::invalid, "nothing was changed: see the lines marked refuse");
   // Of a ledger that is yet to be made there is nothing to accept.
   if (options.accept_keys && request.ledger_id != kToBeMade)
-    SO_CHECK(accept_keys_of(config, options.dry_run));
+    SO_CHECK(accept_keys_of(config, options));
   if (options.dry_run) return {};
   SO_CHECK(change_ledger(config, options, request.ledger_id, plan.adopted));
   if (plan.nothing_to_do()) return {};
@@ -150,7 +150,7 @@ int setup(const Common& common, const SetupOptions& options) {
   if (!config) return EX_CONFIG;
   const auto done = run(*config, options);
   if (!done) return failed(done.error());
-  std::printf("%s\n", options.dry_run ? "dry run: nothing was changed" : "done");
+  std::fprintf(options.report, "%s\n", options.dry_run ? "dry run: nothing was changed" : "done");
   return EX_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugin/core/crash_point.hpp"
 #include "plugin/core/text.hpp"
 #include "plugin/pipeline/tickets.hpp"
 
@@ -129,6 +130,7 @@ void Engine::take_replies() {
       on_settled(*d, *settled);
     } else {
       SO_ASSERT(d->stage == Stage::recording);
+      crash_point(CrashPoint::copy_recorded);
       end(*d);
     }
   }

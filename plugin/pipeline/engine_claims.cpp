@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugin/core/crash_point.hpp"
 #include "plugin/core/text.hpp"
 #include "plugin/pipeline/engine.hpp"
 
@@ -218,6 +219,7 @@ void Engine::on_claimed(Delivery& d, const Claimed& claimed) {
 void Engine::call(Delivery& d) {
   ProviderState& p = provider(d);
   const bool in_doubt = d.carried != Effect::not_sent;
+  crash_point(CrashPoint::claim_durable);
   d.stage = Stage::calling;
   if (!deps_.transport.submit(d.ticket, d.provider, std::move(*d.request), p.slot.config.total)) {
     d.request.reset();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugin/core/crash_point.hpp"
 #include "plugin/core/text.hpp"
 #include "plugin/pipeline/engine.hpp"
 
@@ -20,6 +21,7 @@ void Engine::take_messages() {
       held->progressed = now_.mono;
       continue;
     }
+    crash_point(CrashPoint::message_pulled);
     hold(std::move(m));
   }
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugin/core/crash_point.hpp"
 #include "plugin/core/text.hpp"
 #include "plugin/message/dead_letter.hpp"
 #include "plugin/pipeline/engine.hpp"
@@ -49,6 +50,7 @@ void Engine::finish_call(Completion completion) {
   p.counters.call_time_ns += static_cast<std::uint64_t>(completion.elapsed.count());
   Verdict verdict = p.slot.provider->classify(target(*d), completion.result, now_.wall);
   const auto* failure = std::get_if<CallFailure>(&completion.result);
+  if (failure == nullptr) crash_point(CrashPoint::answer_read);
   conclude(*d, std::move(verdict), failure == nullptr || failure->effect != Effect::not_sent);
 }
 
@@ -113,6 +115,7 @@ void Engine::settle(Delivery& d) {
 
 void Engine::on_settled(Delivery& d, const Settled& settled) {
   SO_ASSERT(d.stage == Stage::settling);
+  crash_point(CrashPoint::settle_durable);
   if (settled.fenced) {
     ++state(d).counters.fenced;
     return wait_again(d, now_.wall + std::chrono::seconds(1));  // ask what the row has become
@@ -175,6 +178,7 @@ Publication Engine::copy_of(const Delivery& d) const {
 void Engine::publish_copy(Delivery& d) {
   d.stage = Stage::copying;
   d.due = {};
+  crash_point(CrashPoint::copy_due);
   deps_.broker.publish(d.ticket, copy_of(d));
 }
 
@@ -189,6 +193,7 @@ void Engine::on_copied(Delivery& d, const Result<void>& result) {
     const bool first_refusal = refused && !std::exchange(d.copy_without_body, true);
     return set_timer(d, refused && !first_refusal ? kCopyRefusedRetry : kCopyRetry);
   }
+  crash_point(CrashPoint::copy_confirmed);
   ++state(d).counters.dead_letters;
   if (d.copy_of != CopyOf::failed_delivery) return end(d);
   d.stage = Stage::recording;
@@ -209,6 +214,7 @@ void Engine::end(Delivery& d) {
 // Every delivery has ended, durably: law 3.
 void Engine::settle_message(HeldMessage& held) {
   if (!held.forgotten) {
+    crash_point(CrashPoint::ack_due);
     answer(held.message, held.poison);
     ++class_states_[held.message.message_class.get()].counters.acked;
   }

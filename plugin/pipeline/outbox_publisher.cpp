@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plugin/core/crash_point.hpp"
 #include "plugin/pipeline/tickets.hpp"
 
 namespace sendonce {
@@ -16,6 +17,7 @@ constexpr Duration kLedgerRetry = std::chrono::milliseconds(500);
 }  // namespace
 
 void OutboxPublisher::publish(const OutboxEntry& entry) {
+  crash_point(CrashPoint::event_read);
   Publication p{.subject = entry.subject,
                 .message_id = ledger_id_ + '.' + std::to_string(entry.seq.get()),
                 .headers = {{"Content-Type", "application/cloudevents-batch+json"}},
@@ -68,6 +70,7 @@ void OutboxPublisher::on_confirmed(OutboxSeq seq, const Result<void>& result, Mo
   if (it == in_flight_.end()) return;
   last_error_ = result ? std::string() : result.error().text;
   if (result) {
+    crash_point(CrashPoint::event_confirmed);
     ++published_;
     confirmed_.push_back(seq);
     in_flight_.erase(it);

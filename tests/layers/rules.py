@@ -88,7 +88,7 @@ LIBRARIES = (
     library("nlohmann-json", r"nlohmann/", "plugin/module/", "plugin/cli/", "tests/",
             "plugin/broker/nats/api_json.cpp", "classifiers/json_tree.cpp"),
     library("CLI11", r"CLI/", "plugin/host/", "plugin/cli/", "tests/support/", "tests/bench/",
-            "tests/simulation/"),
+            "tests/simulation/", "tests/truth/"),
     library("prometheus-cpp", r"prometheus/", "plugin/module/"),
     library("libmicrohttpd", r"microhttpd\.h$", "plugin/module/"),
     library("hiredis", r"hiredis/", "tests/bench/"),

@@ -232,23 +232,6 @@ void H2Protocol::take(Exchange& x, bool whole) {
   if (x.settled) answer(x);
 }
 
-bool ends_connection(const Play& how) {
-  switch (how.ending) {
-    case Ending::answer:
-    case Ending::stall:
-    case Ending::reset:
-      return how.goaway && how.goaway->close;
-    case Ending::cut_body:
-      return !how.code;
-    case Ending::deaf:
-    case Ending::close:
-    case Ending::abort:
-    case Ending::cut_headers:
-      return true;
-  }
-  return true;
-}
-
 void H2Protocol::answer(Exchange& x) {
   const Play& how = x.reply.play;
   const bool refused = how.goaway && how.goaway->last == LastStream::below;

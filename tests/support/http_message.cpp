@@ -48,4 +48,21 @@ void Reply::clear() {
   play = {};
 }
 
+bool ends_connection(const Play& how) {
+  switch (how.ending) {
+    case Ending::answer:
+    case Ending::stall:
+    case Ending::reset:
+      return how.goaway && how.goaway->close;
+    case Ending::cut_body:
+      return !how.code;
+    case Ending::deaf:
+    case Ending::close:
+    case Ending::abort:
+    case Ending::cut_headers:
+      return true;
+  }
+  return true;
+}
+
 }  // namespace sendonce::test

@@ -97,6 +97,9 @@ struct Play {
   std::optional<GoAway> goaway{};
 };
 
+// With all other requests on it.
+[[nodiscard]] bool ends_connection(const Play& how);
+
 struct Reply {
   int status = 200;
   Headers headers{};

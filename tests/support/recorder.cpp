@@ -102,6 +102,10 @@ void Recorder::add(const Request& request, const Reply& reply, const Judgement& 
   member(out, "ending", ending_name(reply.play.ending));
   number(out, "status", static_cast<std::uint64_t>(reply.status));
   member(out, "reason", judgement.reason);
+  number(out, "delay_ms",
+         static_cast<std::uint64_t>(
+             std::chrono::duration_cast<std::chrono::milliseconds>(reply.play.delay).count()));
+  out += std::string("\"ends_connection\":") + (ends_connection(reply.play) ? "true," : "false,");
   out += std::string("\"scripted\":") + (judgement.scripted ? "true" : "false");
   out += std::string(",\"accepted\":") + (judgement.accepted ? "true" : "false");
   out += "}\n";

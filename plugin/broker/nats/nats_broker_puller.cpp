@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "plugin/broker/nats/nats_broker.hpp"
+#include "plugin/core/crash_point.hpp"
 #include "plugin/core/text.hpp"
 
 namespace sendonce {
@@ -362,6 +363,7 @@ void NatsBroker::send_replies(std::vector<Reply>& replies) {
         break;
     }
     if (!connection_->publish(reply.to, {}, body)) break;
+    if (reply.kind == ReplyKind::ack) crash_point(CrashPoint::ack_sent);
     ++sent;
   }
   const std::lock_guard lock(mutex_);

@@ -4,26 +4,27 @@
 #include <algorithm>
 #include <cstdio>
 
-#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sysexits.h>
 
 #include "ledger/lmdb/open.hpp"
 #include "plugin/cli/commands.hpp"
+#include "plugin/cli/demo/audit.hpp"
+#include "plugin/cli/demo/streams.hpp"
 #include "plugin/cli/demo/tally.hpp"
+#include "plugin/cli/demo/traffic.hpp"
 #include "plugin/cli/demo/world.hpp"
 #include "plugin/cli/output.hpp"
 #include "plugin/core/random.hpp"
-#include "plugin/core/text.hpp"
 #include "tests/support/eventually.hpp"
 
 namespace sendonce::cli {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr int kPaceMs = 4;                // of four messages
 constexpr std::uint32_t kLatencyMs = 20;  // of the provider
+constexpr auto kCallTotal = std::chrono::seconds(3);
+constexpr std::size_t kShown = 20;  // of broken promises
 
 constexpr const char* kClasses = R"(
 [class.otp]
@@ -84,16 +85,17 @@ every = 1500
 goaway = { last = "below", code = "NO_ERROR", reason = "Shutdown", close = true }
 )";
 
-struct Plan {
-  std::string message_class{};
-  std::string subject{};
-  std::string body{};
-};
-
 class Demo {
  public:
   Demo(const Common& common, const DemoOptions& options)
-      : common_(common), options_(options), random_(options.seed) {}
+      : common_(common),
+        options_(options),
+        random_(options.seed),
+        traffic_(options.seed,
+                 {{"otp", "notify.otp"},
+                  {"marketing", "notify.campaign"},
+                  {"marketing", "notify.campaign"}},
+                 {}, &tally_) {}
   int run();
 
  private:
@@ -101,72 +103,38 @@ class Demo {
   Result<void> publish_all();
   Result<void> watch();
   Result<void> count();
-  Plan plan(std::uint32_t number);
   void step(const char* text) { std::fprintf(stderr, "[%u/6] %s\n", ++step_, text); }
 
   const Common& common_;
   const DemoOptions& options_;
   Random random_;
   Tally tally_{};
+  Traffic traffic_;
+  AuditContext context_{};
   std::unique_ptr<World> world_{};
   std::unique_ptr<Publisher> client_{};
-  std::uint64_t published_ = 0;
-  std::uint64_t dead_letters_ = 0;
+  std::unique_ptr<Clock> clock_ = make_system_clock();
   std::size_t killed_ = 0;
   unsigned step_ = 0;
 };
 
-Plan Demo::plan(std::uint32_t number) {
-  const bool otp = number % 3 == 0;
-  const bool apns = random_.chance(0.5);
-  std::string token = "demo";
-  if (apns) {
-    token.clear();
-    for (int i = 0; i < 4; ++i) {
-      const std::uint64_t word = random_.next();
-      append_hex(token, {reinterpret_cast<const char*>(&word), sizeof word});
-    }
-  } else {
-    token += "-fcm-" + std::to_string(random_.next()) + "-" + std::to_string(number);
-  }
-  const std::string ref = "d" + std::to_string(number);
-  const std::string user = "user_" + std::to_string(number);
-  const Json body{
-      {"event_id", (otp ? "login-" : "sale-") + std::to_string(number)},
-      {"recipient", user},
-      {"channel", "push"},
-      {"template", otp ? "one_time_code" : "autumn_sale"},
-      {"targets", {{{"provider", apns ? "apns" : "fcm"}, {"token", token}, {"ref", ref}}}},
-      {"notification",
-       {{"title", otp ? "Your code" : "Autumn sale"},
-        {"body", otp ? "The code is " + std::to_string(100000 + random_.below(900000))
-                     : "Everything must go"}}}};
-  Plan p{.message_class = otp ? "otp" : "marketing", .body = body.dump()};
-  p.subject = (otp ? "notify.otp." : "notify.campaign.") + user;
-  const std::uint64_t copies = random_.chance(0.1) ? 2 : 1;
-  tally_.add_published(p.message_class, {.token = token, .ref = ref, .copies = copies});
-  published_ += copies;
-  return p;
-}
-
 Result<void> Demo::publish_all() {
-  std::vector<Plan> again;
+  std::vector<Outgoing> again;
   std::vector<std::uint32_t> kill_after;  // at random moments while messages still come in
   for (std::uint32_t k = 0; k < options_.kills; ++k)
     kill_after.push_back(static_cast<std::uint32_t>(random_.below(options_.messages)));
   std::ranges::sort(kill_after);
   const auto dead = std::ranges::unique(kill_after);
   kill_after.erase(dead.begin(), dead.end());
-  const auto send = [&](const Plan& p) -> Result<void> {
+  const auto send = [&](const Outgoing& p) -> Result<void> {
     SO_CHECK(client_->publish({.subject = p.subject, .body = p.body}));
     return {};
   };
   for (std::uint32_t i = 0; i < options_.messages; ++i) {
-    const std::uint64_t before = published_;
-    Plan p = plan(i);
+    Outgoing p = traffic_.next(clock_->wall());
     SO_CHECK(send(p));
     // The repeats come at once or later: a producer that retries does both.
-    if (published_ - before > 1) {
+    if (p.repeated) {
       if (random_.chance(0.5)) {
         SO_CHECK(send(p));
       } else {
@@ -178,12 +146,13 @@ Result<void> Demo::publish_all() {
     if (i % 250 == 0) std::fprintf(stderr, "\r      %u of %u", i, options_.messages);
     if (killed_ < kill_after.size() && i == kill_after[killed_]) {
       world_->kill_daemon();
+      context_.disturbances.push_back({"killed", clock_->wall(), clock_->wall()});
       ++killed_;
       std::fprintf(stderr, "\r      kill -9 after %u messages, started again\n", i);
       SO_CHECK(world_->start_daemon());
     }
   }
-  for (const Plan& p : again) SO_CHECK(send(p));
+  for (const Outgoing& p : again) SO_CHECK(send(p));
   std::fprintf(stderr, "\r      %u of %u\n", options_.messages, options_.messages);
   return {};
 }
@@ -202,7 +171,7 @@ Result<void> Demo::watch() {
         if (*left != shown)
           std::fprintf(stderr, "\r      %llu left      ", static_cast<unsigned long long>(*left));
         shown = *left;
-        return *left == 0;
+        return *left == 0 && world_->told();
       },
       std::chrono::seconds(90), std::chrono::milliseconds(100));
   std::fprintf(stderr, "\n");
@@ -217,13 +186,14 @@ Result<void> Demo::count() {
     tally_.add_row(row);
     return true;
   }));
-  read_record(world_->record_path(), tally_);
-  return {};
+  read_record(world_->record_path(), kCallTotal, tally_);
+  return read_streams(*client_, tally_);
 }
 
 Result<void> Demo::play() {
   tally_.of("otp").policy = "resend";
   tally_.of("marketing").policy = "give-up";
+  context_.call_total = kCallTotal;
   step("starting a private nats-server and the fake provider (TLS, HTTP/2), making streams");
   SO_TRY(world_, World::make({.sendonced = options_.sendonced,
                               .fakeprov = options_.fakeprov,
@@ -237,14 +207,11 @@ Result<void> Demo::play() {
   SO_CHECK(publish_all());
   step("waiting until every message is settled");
   SO_CHECK(watch());
-  SO_TRY(const std::string dead_letters, client_->request("$JS.API.STREAM.INFO.SENDONCE_DLQ", ""));
-  const Json dlq = Json::parse(dead_letters, nullptr, false);
-  dead_letters_ = dlq.value("/state/messages"_json_pointer, std::uint64_t{0});
   step("stopping sendonced");
   if (!world_->stop_daemon())
     return fail(Errc::internal, "the daemon did not stop well, see its log");
   (void)world_->stop_provider();
-  step("comparing the ledger with what the provider saw");
+  step("comparing the ledger with what the provider saw and the streams tell");
   return count();
 }
 
@@ -271,20 +238,14 @@ int Demo::run() {
         "failed       the provider refused the message; its copy is in SENDONCE_DLQ\n"
         "extra copies what resend costs: the answer was lost, so it was sent again\n\n");
   }
-  std::vector<std::string> broken = broken_promises(classes);
-  std::uint64_t failed_rows = 0;
-  for (const ClassTally& c : classes) failed_rows += c.count(State::failed);
-  if (failed_rows != dead_letters_)
-    broken.push_back(std::to_string(failed_rows) +
-                     " deliveries failed, and the dead-letter stream has " +
-                     std::to_string(dead_letters_));
-  for (const std::string& b : broken)
-    std::fprintf(stderr, "sendonce: broken promise: %s\n", b.c_str());
+  const std::vector<Broken> broken = audit(tally_, context_);
+  if (!broken.empty())
+    std::fprintf(stderr, "sendonce: broken promises:\n%s", broken_text(broken, kShown).c_str());
   if (broken.empty() && !common_.json)
     std::printf(
         "The daemon was killed %zu times. give-up: nothing was sent twice. resend: nothing is "
-        "missing. Each of the %llu that failed has its dead letter.\n",
-        killed_, static_cast<unsigned long long>(dead_letters_));
+        "missing. Whatever failed has its dead letter, whatever ended its event.\n",
+        killed_);
   if (options_.keep) {
     std::fprintf(stderr, "kept: %s\n", world_->path("").c_str());
     world_->keep();

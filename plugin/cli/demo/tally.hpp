@@ -1,10 +1,11 @@
-// What came of a demo, counted three ways: what was published, what the ledger says, and what the
-// provider saw. Pure.
+// What came of a demo or a truth run, seen four ways: what was published, what the ledger says,
+// what the provider recorded, and what the streams tell. Pure; audit.hpp judges it.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,11 +14,47 @@
 
 namespace sendonce::cli {
 
-// What the provider saw of one destination.
+// One request as the provider recorded it.
 struct Seen {
-  std::uint64_t received = 0;
-  std::uint64_t accepted = 0;
-  std::uint64_t refused = 0;  // for good: 4xx
+  WallTime at{};
+  std::uint64_t connection = 0;
+  int status = 0;
+  bool accepted = false;         // it took the message, whether or not its answer arrived
+  bool refused = false;          // for good
+  bool answered = false;         // it sent the whole answer, at once
+  bool ends_connection = false;  // with all the other requests on it
+};
+
+// What the ledger says of a delivery.
+struct Ledgered {
+  Key key{};
+  State state = State::claimed;
+  DeadLetter dead_letter = DeadLetter::none;
+  std::uint32_t revision = 0;
+  WallTime ended{};
+  std::string reason{};
+  std::vector<WallTime> doubts{};  // when attempts ended in doubt
+};
+
+// One delivery as it was published: its token and its ref are its own.
+struct Published {
+  std::string token{};
+  std::string ref{};
+  std::uint64_t copies = 1;
+  WallTime at{};
+  // A message that cannot be decoded has no delivery: `ref` is then its subject.
+  bool undecodable = false;
+};
+
+struct Delivery {
+  std::string message_class{};
+  Published published{};
+  std::optional<Ledgered> row{};
+  std::vector<Seen> seen{};                     // in the order of arrival
+  std::map<std::uint32_t, std::string> told{};  // revision -> outcome, by events
+  std::uint64_t events = 0;                     // repeats included
+  std::uint64_t dead_letters = 0;               // repeats included
+  bool acked_early = false;
 };
 
 struct ClassTally {
@@ -39,39 +76,47 @@ struct ClassTally {
   [[nodiscard]] std::uint64_t suppressed_duplicates() const { return published - deliveries; }
 };
 
-// One delivery as the demo published it: its token is its own.
-struct Published {
-  std::string token{};
-  std::string ref{};
-  std::uint64_t copies = 1;
-};
-
 class Tally {
  public:
   ClassTally& of(std::string_view message_class);
   void add_published(std::string_view message_class, Published delivery);
-  void add_row(const Row& row);                                          // of the ledger
-  void add_record(std::string_view token, bool accepted, bool refused);  // of the provider
-  // Compares; call once, last.
+  void add_row(const Row& row);                                // of the ledger
+  void add_request(std::string_view token, const Seen& seen);  // of the provider's record
+  void add_event(std::string_view ref, std::uint32_t revision, std::string_view outcome);
+  // By the key of the delivery, or the subject of what could not be decoded.
+  void add_dead_letter(std::string_view key_or_subject);
+  void add_early_ack(std::string_view ref);
+
+  // Counts; call once, last.
   [[nodiscard]] std::vector<ClassTally> finish();
 
+  [[nodiscard]] const std::map<std::string, Delivery, std::less<>>& deliveries() const {
+    return by_ref_;
+  }
+  [[nodiscard]] std::string policy_of(const Delivery& delivery) const;
+  // When the provider ended connections, by their number.
+  [[nodiscard]] const std::map<std::uint64_t, WallTime>& ended_connections() const {
+    return ended_connections_;
+  }
+  // Requests, events and dead letters that belong to nothing that was published.
+  [[nodiscard]] const std::map<std::string, std::uint64_t>& strangers() const { return strangers_; }
+
  private:
-  struct Delivery {
-    std::string message_class{};
-    std::string token{};
-    std::optional<State> state{};
-  };
+  Delivery* find(std::string_view ref);
+
   std::vector<ClassTally> classes_{};
   std::map<std::string, Delivery, std::less<>> by_ref_{};
-  std::map<std::string, Seen, std::less<>> by_token_{};
+  std::map<std::string, std::string, std::less<>> ref_of_token_{};
+  std::map<std::string, std::string, std::less<>> ref_of_key_{};  // in hexadecimal
+  std::map<std::uint64_t, WallTime> ended_connections_{};
+  std::map<std::string, std::uint64_t> strangers_{};
 };
 
-// Reads the provider's record (JSONL) into the tally.
-void read_record(const std::string& file, Tally& tally);
+// Reads the provider's record (JSONL) into the tally. An answer that was to be later than
+// `answer_within` counts as none.
+void read_record(const std::string& file, Duration answer_within, Tally& tally);
 
 [[nodiscard]] std::string tally_table(const std::vector<ClassTally>& classes);
 [[nodiscard]] std::string tally_json(const std::vector<ClassTally>& classes);
-// The promises, checked: empty when they hold, else a sentence for each that does not.
-[[nodiscard]] std::vector<std::string> broken_promises(const std::vector<ClassTally>& classes);
 
 }  // namespace sendonce::cli

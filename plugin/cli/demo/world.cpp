@@ -39,7 +39,7 @@ Result<std::unique_ptr<World>> World::make(const WorldOptions& options) {
   world->provider_port_ = options.provider_port;
   if (options.provider_port == 0) SO_CHECK(world->start_provider());
   SO_CHECK(world->make_config());
-  SetupOptions setup_options{.from = "all"};
+  SetupOptions setup_options{.from = "all", .report = stderr};
   if (options.setup && setup({.config = world->config_path()}, setup_options) != 0)
     return fail(Errc::internal, "setup failed, see above");
   return world;
@@ -82,8 +82,8 @@ std::string World::config_text() const {
   const std::string endpoint = "https://localhost:" + std::to_string(provider_port_);
   const std::string tuning =
       "concurrency = { connections = " + std::to_string(options_.connections) +
-      ", streams = " + std::to_string(options_.streams) +
-      " }\ncall = { connect = \"2s\", total = \"" + options_.call_total + "\" }\ntls = { ca = \"" +
+      ", streams = " + std::to_string(options_.streams) + " }\n" + options_.provider_options +
+      "call = { connect = \"2s\", total = \"" + options_.call_total + "\" }\ntls = { ca = \"" +
       credentials + "/ca.pem\" }\n";
   return "config_version = 1\n\n[instance]\nname = \"demo\"\nstate_dir = \"" + state_dir() +
          "\"\nsocket = \"" + path("admin.sock") + "\"\ndrain = \"" + options_.drain +
@@ -106,9 +106,10 @@ Result<void> World::make_config() {
   return {};
 }
 
-Result<void> World::start_daemon() {
+Result<void> World::start_daemon(std::vector<std::string> environment) {
   SO_TRY(daemon_, test::Process::start({.program = options_.sendonced,
                                         .args = {"--config", config_path()},
+                                        .environment = std::move(environment),
                                         .output = daemon_log(),
                                         .errors = daemon_log()}));
   return {};
@@ -145,6 +146,13 @@ Result<std::uint64_t> World::unsettled(Publisher& client) const {
     sum += info["num_pending"].get<std::uint64_t>() + info["num_ack_pending"].get<std::uint64_t>();
   }
   return sum;
+}
+
+bool World::told() const {
+  const auto text = status();
+  if (!text) return false;
+  const Json all = Json::parse(*text, nullptr, false);
+  return all.is_object() && all.value("/ledger/outbox_entries"_json_pointer, 1) == 0;
 }
 
 Result<std::string> World::status() const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "config/schema.hpp"
 #include "plugin/broker/nats/publisher.hpp"
@@ -35,7 +36,8 @@ struct WorldOptions {
   std::string map_size = "4GiB";
   std::string drain = "10s";
   std::string call_total = "3s";
-  bool setup = true;  // makes the ledger, streams and consumers
+  std::string provider_options{};  // more lines for both [provider.*]
+  bool setup = true;               // makes the ledger, streams and consumers
 };
 
 class World {
@@ -43,7 +45,8 @@ class World {
   // Everything but the daemon runs; streams and consumers are made.
   [[nodiscard]] static Result<std::unique_ptr<World>> make(const WorldOptions& options);
 
-  [[nodiscard]] Result<void> start_daemon();
+  // `environment`: "NAME=value", added to ours.
+  [[nodiscard]] Result<void> start_daemon(std::vector<std::string> environment = {});
   void kill_daemon() { daemon_.kill(); }  // SIGKILL
   [[nodiscard]] bool stop_daemon();       // SIGTERM; false: it did not end well
   [[nodiscard]] bool stop_provider();     // its record is complete afterwards
@@ -57,6 +60,8 @@ class World {
   [[nodiscard]] Result<std::unique_ptr<Publisher>> connect() const;
   // Messages that the server has not delivered yet, or that are not acked, of all classes.
   [[nodiscard]] Result<std::uint64_t> unsettled(Publisher& client) const;
+  // Every event that the ledger knows of is on its stream.
+  [[nodiscard]] bool told() const;
   // The status of the daemon as JSON.
   [[nodiscard]] Result<std::string> status() const;
 

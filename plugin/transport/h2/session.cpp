@@ -7,6 +7,8 @@
 
 #include <nghttp2/nghttp2.h>
 
+#include "plugin/core/crash_point.hpp"
+
 namespace sendonce {
 namespace {
 
@@ -329,6 +331,8 @@ std::span<const std::uint8_t> H2Session::output(std::size_t& quota) {
 
 void H2Session::accept(std::size_t n) noexcept {
   out_taken_ += n;
+  if (out_taken_ == out_.size() && std::exchange(request_ended_, false))
+    crash_point(CrashPoint::request_written);
 }
 
 // nghttp2_session_mem_send returns one whole frame a call (the first: the 24-byte preface, which is
@@ -346,7 +350,9 @@ void H2Session::mark_offered(std::span<const std::uint8_t> frame) {
   call->offered = true;
   const std::uint8_t type = frame[3];
   const bool carries_end = type == NGHTTP2_HEADERS || type == NGHTTP2_DATA;
-  if (carries_end && (frame[4] & NGHTTP2_FLAG_END_STREAM) != 0) call->complete = true;
+  if (!carries_end || (frame[4] & NGHTTP2_FLAG_END_STREAM) == 0) return;
+  call->complete = true;
+  request_ended_ = true;
 }
 
 bool H2Session::wants_write() const {

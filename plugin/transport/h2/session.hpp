@@ -128,6 +128,7 @@ class H2Session {
   std::unique_ptr<Fields> fields_;
   std::unique_ptr<GoAway> goaway_{};
   bool preface_seen_ = false;
+  bool request_ended_ = false;  // the last of a request is in out_
   bool settings_seen_ = false;
   bool leaving_ = false;
   bool lost_ = false;

@@ -146,7 +146,7 @@ TEST_F(ReloadTest, ANewCredentialTakesANewConnectionAndABadOneIsRefused) {
   start();
   connect_both(0);
   const std::uint64_t before = connections();
-  const fs::path key = credentials_ / "apns.p8";
+  const fs::path key = fs::path(provider_.credentials()) / "apns.p8";
   const std::string good = read_file(key);
   const auto put = [&](const std::string& content) { std::ofstream(key) << content; };
 

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 
 #include "ledger/lmdb/open.hpp"
 #include "tests/support/eventually.hpp"
@@ -38,11 +37,6 @@ const char* subject_of(std::string_view message_class) {
 
 }  // namespace
 
-DaemonTest::DaemonTest() : identity_(authority_.issue()), made_(make_test_credentials()) {
-  made_.topic = "com.example.demo";
-  made_.project = "demo";
-}
-
 DaemonTest::~DaemonTest() {
   if (HasFailure() && world_ != nullptr)
     std::fprintf(stderr, "the daemon's last words:\n%s\n", world_->log_tail().c_str());
@@ -50,15 +44,9 @@ DaemonTest::~DaemonTest() {
 
 void DaemonTest::make(cli::WorldOptions options) {
   start_provider();
-  const std::filesystem::path dir = credentials_.path();
-  credentials_.write("ca.pem", authority_.pem());
-  credentials_.write("apns.p8", made_.apns.private_pem);
-  credentials_.write("service-account.json", service_account_for(made_, provider_->token_uri()));
-  for (const char* secret : {"apns.p8", "service-account.json"})
-    std::filesystem::permissions(dir / secret, std::filesystem::perms(0600));
   if (options.classes.empty()) options.classes = kClasses;
-  options.provider_port = port_;
-  options.credentials = dir.string();
+  options.provider_port = provider_.port();
+  options.credentials = provider_.credentials();
   auto world = cli::World::make(options);
   ASSERT_TRUE(world.has_value()) << world.error().text;
   world_ = std::move(*world);
@@ -160,22 +148,6 @@ bool DaemonTest::logs(std::string_view text, seconds limit) const {
   return within(limit, [&] { return log().find(text) != std::string::npos; });
 }
 
-Copies DaemonTest::seen(int event) const {
-  Copies sum = provider_->witness().destination(ProviderKind::apns, token(event));
-  for (const auto& life : gone_) {
-    const Copies c = life->witness().destination(ProviderKind::apns, token(event));
-    sum.received += c.received;
-    sum.accepted += c.accepted;
-  }
-  return sum;
-}
-
-std::uint64_t DaemonTest::received() const {
-  std::uint64_t sum = provider_->witness().totals().copies.received;
-  for (const auto& life : gone_) sum += life->witness().totals().copies.received;
-  return sum;
-}
-
 std::map<int, State> DaemonTest::rows() const {
   std::map<int, State> out;
   const auto reader = LedgerReader::open(ledger_directory(world_->config().instance));
@@ -224,24 +196,13 @@ void DaemonTest::expect_each_once(int from, int to) const {
 // ---- doing ------------------------------------------------------------------------------------
 
 void DaemonTest::script(const std::string& toml) {
-  auto parsed = Script::parse(toml, "script.toml");
-  ASSERT_TRUE(parsed.has_value()) << parsed.error().text;
-  provider_->set_script(std::move(*parsed));
-}
-
-void DaemonTest::stop_provider() {
-  provider_->stop();
+  const auto played = provider_.script(toml);
+  ASSERT_TRUE(played.has_value()) << played.error().text;
 }
 
 void DaemonTest::start_provider() {
-  if (provider_ != nullptr) gone_.push_back(std::move(provider_));
-  FakeProviderOptions options = options_for(made_);
-  options.server.identity = identity_;
-  options.server.port = port_;
-  auto made = FakeProvider::start(std::move(options));
-  ASSERT_TRUE(made.has_value()) << made.error().text;
-  provider_ = std::move(*made);
-  port_ = provider_->port();
+  const auto started = provider_.start();
+  ASSERT_TRUE(started.has_value()) << started.error().text;
 }
 
 void DaemonTest::replace_in_config(std::string_view text, std::string_view with) {

@@ -1,8 +1,7 @@
 // A real daemon between a real nats-server and the fake provider, and everything that can be seen
 // of it from outside: its log, its status, its exit code, the stream, and the provider's witness.
 //
-// The provider runs in the test's own process, so that its faults can be changed and its count be
-// read at any moment; it keeps its port and certificate when it goes away and comes back.
+// The provider runs in the test's own process (tests/support/staged_provider.hpp).
 #pragma once
 
 #include <chrono>
@@ -21,7 +20,7 @@
 
 #include "ledger/row.hpp"
 #include "plugin/cli/demo/world.hpp"
-#include "tests/support/fake_provider.hpp"
+#include "tests/support/staged_provider.hpp"
 
 namespace sendonce::test {
 
@@ -37,7 +36,6 @@ struct Ran {
 
 class DaemonTest : public ::testing::Test {
  protected:
-  DaemonTest();
   ~DaemonTest() override;
 
   // Everything but the daemon. The classes are otp (resend) and marketing (give-up).
@@ -62,9 +60,11 @@ class DaemonTest : public ::testing::Test {
   [[nodiscard]] std::string log() const;  // since the last mark()
   void mark();
   [[nodiscard]] bool logs(std::string_view text, seconds within = seconds(60)) const;
-  [[nodiscard]] Copies seen(int event) const;  // by the provider, in all its lives
-  [[nodiscard]] std::uint64_t received() const;
-  [[nodiscard]] std::uint64_t connections() const { return provider_->totals().connections; }
+  [[nodiscard]] Copies seen(int event) const {  // by the provider, in all its lives
+    return provider_.seen(ProviderKind::apns, token(event));
+  }
+  [[nodiscard]] std::uint64_t received() const { return provider_.received(); }
+  [[nodiscard]] std::uint64_t connections() const { return provider_.connections(); }
   // Of the ledger, offline, by event.
   [[nodiscard]] std::map<int, State> rows() const;
   [[nodiscard]] static bool within(seconds limit, const std::function<bool()>& so);
@@ -82,25 +82,19 @@ class DaemonTest : public ::testing::Test {
 
   // ---- what can be done to it
   void script(const std::string& toml);  // the provider's faults from now on
-  void stop_provider();
+  void stop_provider() { provider_.stop(); }
   void start_provider();
   void replace_in_config(std::string_view text, std::string_view with);
   void reload(std::string_view event);  // SIGHUP; waits until the event is logged
   [[nodiscard]] Ran sendonce(std::vector<std::string> args) const;
   void restart_server();  // after it was killed
 
-  TempDir credentials_{};
+  StagedProvider provider_{};
   std::unique_ptr<cli::World> world_{};
 
  private:
   void connect();
 
-  Authority authority_{};
-  Identity identity_{};
-  TestCredentials made_{};
-  std::uint16_t port_ = 0;
-  std::unique_ptr<FakeProvider> provider_{};
-  std::vector<std::unique_ptr<FakeProvider>> gone_{};
   std::unique_ptr<Publisher> client_{};
   std::size_t marked_ = 0;
 };

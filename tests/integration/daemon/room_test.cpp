@@ -1,20 +1,12 @@
 // No room: the ledger's map or its disk is full. Law 11: what cannot be claimed is not sent, and
 // what cannot be recorded is not acked.
-#include <filesystem>
-#include <fstream>
-
-#include <fcntl.h>
-#include <sys/mount.h>
-#include <sys/statvfs.h>
 #include <sysexits.h>
-#include <unistd.h>
 
 #include "tests/integration/daemon/rig.hpp"
+#include "tests/support/small_disk.hpp"
 
 namespace sendonce::test {
 namespace {
-
-namespace fs = std::filesystem;
 
 class RoomTest : public DaemonTest {
  protected:
@@ -76,61 +68,6 @@ TEST_F(RoomTest, AFullMapStopsClaimsAndALargerOneGoesOn) {
 }
 
 // ---- the disk ---------------------------------------------------------------------------------
-
-// A small ext4 file system of its own, in a file.
-class SmallDisk {
- public:
-  // Says why there is none.
-  [[nodiscard]] std::string mount(const fs::path& below, std::uint64_t bytes) {
-    const fs::path image = below / "disk.img";
-    mount_ = below / "disk";
-    fs::create_directory(mount_);
-    std::ofstream(image).close();
-    fs::resize_file(image, bytes);
-    std::string why = run(below, "mkfs.ext4", {"-q", "-F", "-m", "0", image.string()});
-    if (!why.empty()) return why;
-    why = run(below, "mount", {"-o", "loop", image.string(), mount_.string()});
-    mounted_ = why.empty();
-    return why;
-  }
-  ~SmallDisk() {
-    if (mounted_) ::umount2(mount_.c_str(), MNT_DETACH);
-  }
-  SmallDisk() = default;
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-
-  [[nodiscard]] const fs::path& path() const { return mount_; }
-  [[nodiscard]] std::uint64_t free_bytes() const {
-    struct statvfs s{};
-    return ::statvfs(mount_.c_str(), &s) == 0 ? s.f_bavail * s.f_frsize : 0;
-  }
-  // Takes all but so many bytes away; 0: every last block.
-  void fill(std::uint64_t leave) const {
-    const int fd =
-        ::open((mount_ / "ballast").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    const std::string block(4096, 'b');
-    while (free_bytes() > leave && ::write(fd, block.data(), block.size()) > 0) {
-    }
-    ::fsync(fd);
-    ::close(fd);
-  }
-  void make_room() const { fs::remove(mount_ / "ballast"); }
-
- private:
-  static std::string run(const fs::path& below, const std::string& program,
-                         std::vector<std::string> args) {
-    auto process = Process::start(
-        {.program = find_program(program), .args = std::move(args), .output = below / "out"});
-    if (!process) return program + " is not there";
-    const auto exit = process->wait(seconds(60));
-    if (exit && exit->code == 0) return {};
-    return program + ": " + read_file(below / "out");
-  }
-
-  fs::path mount_{};
-  bool mounted_ = false;
-};
 
 class SmallDiskTest : public RoomTest {
  protected:

@@ -119,7 +119,7 @@ TEST_F(DaemonTest, ASecondProcessIsSentAway) {
 TEST_F(DaemonTest, ACredentialThatCannotBeReadIsNamed) {
   make();
   publish(0, 5);
-  const fs::path key = credentials_ / "apns.p8";
+  const fs::path key = fs::path(provider_.credentials()) / "apns.p8";
   fs::permissions(key, fs::perms(0644));
   start_without_wait();
   EXPECT_EQ(exit_code(), EX_NOPERM);

@@ -1,62 +1,84 @@
 #include "plugin/cli/demo/tally.hpp"
 
+#include <fstream>
+
 #include <gmock/gmock.h>
+
+#include "tests/support/temp_dir.hpp"
 
 namespace sendonce::cli {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-
-enum class Witness : std::uint8_t { nothing, took_it, took_it_twice, failed, refused };
-
-// One delivery: how it ended in the ledger, and what the provider saw of it.
-std::vector<std::string> verdict(const char* policy, State state, Witness witness) {
+// One delivery under a policy, how it ended, and the requests that the provider saw of it.
+ClassTally count(const char* policy, State state, const std::vector<Seen>& seen) {
   Tally tally;
   tally.of("otp").policy = policy;
-  tally.add_published("otp", {.token = "t", .ref = "r"});
+  tally.add_published("otp", {.token = "t", .ref = "r", .copies = 2});
   Row row;
   row.ref = "r";
   row.state = state;
   tally.add_row(row);
-  if (witness == Witness::failed || witness == Witness::refused)
-    tally.add_record("t", false, witness == Witness::refused);
-  if (witness == Witness::took_it || witness == Witness::took_it_twice)
-    tally.add_record("t", true, false);
-  if (witness == Witness::took_it_twice) tally.add_record("t", true, false);
-  return broken_promises(tally.finish());
+  for (const Seen& s : seen) tally.add_request("t", s);
+  return tally.finish().front();
 }
 
-TEST(Tally, what_is_accepted_must_have_been_taken) {
+constexpr Seen kTaken{.status = 200, .accepted = true, .answered = true};
+constexpr Seen kRefused{.status = 400, .refused = true, .answered = true};
+constexpr Seen kFailed{.status = 503, .answered = true};
+
+TEST(Tally, CountsWhatWasPublishedAndTaken) {
+  const ClassTally c = count("resend", State::accepted, {kFailed, kTaken, kTaken});
+  EXPECT_EQ(c.published, 2U);
+  EXPECT_EQ(c.deliveries, 1U);
+  EXPECT_EQ(c.suppressed_duplicates(), 1U);
+  EXPECT_EQ(c.received, 3U);
+  EXPECT_EQ(c.delivered, 1U);
+  EXPECT_EQ(c.extra_copies, 1U);
+  EXPECT_EQ(c.count(State::accepted), 1U);
+}
+
+TEST(Tally, MissingIsWhatTheLedgerPromisesAndTheProviderNeverTook) {
   for (const char* policy : {"give-up", "resend"}) {
-    EXPECT_THAT(verdict(policy, State::accepted, Witness::took_it), IsEmpty());
-    EXPECT_THAT(verdict(policy, State::accepted, Witness::nothing),
-                ElementsAre(HasSubstr("never arrived")));
-    EXPECT_THAT(verdict(policy, State::accepted, Witness::refused),
-                ElementsAre(HasSubstr("never arrived")));
+    EXPECT_EQ(count(policy, State::accepted, {kTaken}).missing, 0U);
+    EXPECT_EQ(count(policy, State::accepted, {}).missing, 1U);
+    EXPECT_EQ(count(policy, State::accepted, {kRefused}).missing, 1U);
   }
+  EXPECT_EQ(count("resend", State::unknown, {kFailed}).missing, 1U);
+  EXPECT_EQ(count("resend", State::unknown, {}).missing, 1U);
+  EXPECT_EQ(count("resend", State::unknown, {kRefused}).missing, 0U);
+  EXPECT_EQ(count("give-up", State::unknown, {}).missing, 0U);
 }
 
-TEST(Tally, only_resend_may_send_twice) {
-  EXPECT_THAT(verdict("give-up", State::accepted, Witness::took_it_twice),
-              ElementsAre(HasSubstr("taken twice")));
-  EXPECT_THAT(verdict("resend", State::accepted, Witness::took_it_twice), IsEmpty());
+TEST(Tally, UnaccountedIsWhatHasNotEnded) {
+  EXPECT_EQ(count("resend", State::waiting, {}).unaccounted, 1U);
+  EXPECT_EQ(count("resend", State::failed, {kRefused}).unaccounted, 0U);
 }
 
-TEST(Tally, resend_leaves_unknown_only_what_was_taken_or_refused) {
-  EXPECT_THAT(verdict("resend", State::unknown, Witness::took_it), IsEmpty());
-  EXPECT_THAT(verdict("resend", State::unknown, Witness::refused), IsEmpty());
-  EXPECT_THAT(verdict("resend", State::unknown, Witness::failed),
-              ElementsAre(HasSubstr("never arrived")));
-  EXPECT_THAT(verdict("resend", State::unknown, Witness::nothing),
-              ElementsAre(HasSubstr("never arrived")));
-  EXPECT_THAT(verdict("give-up", State::unknown, Witness::nothing), IsEmpty());
-}
-
-TEST(Tally, everything_ends) {
-  EXPECT_THAT(verdict("give-up", State::waiting, Witness::nothing),
-              ElementsAre(HasSubstr("not ended")));
+TEST(Tally, ReadsTheRecord) {
+  const test::TempDir dir;
+  const auto file = dir.write(
+      "record.jsonl",
+      R"({"time_ns":1000,"connection":3,"provider":"apns","destination":"t","ending":"answer","status":200,"delay_ms":0,"ends_connection":false,"accepted":true})"
+      "\n"
+      R"({"time_ns":2000,"connection":4,"provider":"apns","destination":"t","ending":"close","status":200,"delay_ms":0,"ends_connection":true,"accepted":true})"
+      "\n"
+      R"({"time_ns":3000,"connection":5,"provider":"fcm","destination":"t","ending":"answer","status":200,"delay_ms":1500,"ends_connection":false,"accepted":true})"
+      "\n"
+      R"({"time_ns":4000,"connection":5,"provider":"fcm","destination":"t","ending":"answer","status":404,"delay_ms":0,"ends_connection":false,"accepted":false})"
+      "\n"
+      R"({"time_ns":5000,"connection":5,"provider":"oauth","destination":"x","ending":"answer","status":200})"
+      "\nno JSON\n");
+  Tally tally;
+  tally.add_published("otp", {.token = "t", .ref = "r"});
+  read_record(file.string(), std::chrono::seconds(1), tally);
+  const auto& seen = tally.deliveries().at("r").seen;
+  ASSERT_EQ(seen.size(), 4U);
+  EXPECT_TRUE(seen[0].answered);
+  EXPECT_FALSE(seen[1].answered);
+  EXPECT_FALSE(seen[2].answered) << "later than anybody waited for";
+  EXPECT_TRUE(seen[3].refused);
+  EXPECT_EQ(tally.ended_connections().size(), 1U);
+  EXPECT_TRUE(tally.strangers().empty());
 }
 
 }  // namespace
