@@ -55,10 +55,13 @@ bool ApnsTokenSource::usable(WallTime now) const {
   return !authorization_.empty() && now - minted_ < kTokenLife && minted_ - now < kTokenLife;
 }
 
+bool ApnsTokenSource::renewable(WallTime now) const {
+  const bool fresh = now >= minted_ && now - minted_ < kShortestRenewal;
+  return !authorization_.empty() && !(after_refusal_ && fresh);
+}
+
 void ApnsTokenSource::refused(WallTime now) {
-  if (authorization_.empty()) return;
-  const bool fresh = now - minted_ < kShortestRenewal && minted_ - now < kShortestRenewal;
-  if (after_refusal_ && fresh) return;
+  if (!renewable(now)) return;
   mint(now);
   after_refusal_ = true;
 }

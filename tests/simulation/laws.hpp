@@ -141,7 +141,12 @@ class LawBook final : public CommitWitness {
     MonoTime since{};
     MonoTime last{};                      // the hold or its latest probe was answered
     std::optional<MonoTime> ill_since{};  // the first answer that was no sign of health
-    bool renewed = false;                 // probe at once
+    MonoTime renewed{};                   // the credential or configuration, last
+    bool may_probe = false;               // at once, for it is new
+    // A probe that was claimed before the renewal tried something else.
+    [[nodiscard]] bool counts(const Attempt& a) const {
+      return held && a.claim_asked > since && a.claim_asked >= renewed;
+    }
   };
   void check_hold(const Attempt& attempt, std::size_t provider);
   void check_repeat(const Known& known, const Attempt& now);

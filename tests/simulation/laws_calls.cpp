@@ -145,18 +145,18 @@ void LawBook::check_repeat(const Known& known, const Attempt& now) {
 // Law 7: while a provider is held, one delivery at a time tries it, and not too often.
 void LawBook::check_hold(const Attempt& attempt, std::size_t provider) {
   HoldFacts& hold = holds_[provider];
-  if (!hold.held || attempt.claim_asked <= hold.since) return;
+  if (!hold.counts(attempt)) return;
   for (const auto& [key, known] : known_) {
     if (known.provider != provider) continue;
     for (const Attempt& a : known.attempts)
-      if (a.life == attempt.life && a.open() && a.claim_asked > hold.since)
+      if (a.life == attempt.life && a.open() && hold.counts(a))
         broken(7, "two deliveries at once try a provider that is held");
   }
   const Duration least = providers_[provider].breaker_probe;
-  if (!hold.renewed && attempt.claim_asked < hold.last + least)
+  if (!hold.may_probe && attempt.claim_asked < hold.last + least)
     broken(7, "a provider that is held is tried again after " +
                   text_of(attempt.claim_asked - hold.last));
-  hold.renewed = false;
+  hold.may_probe = false;
   world_.hit(Probe::hold_probed);
 }
 
@@ -195,8 +195,7 @@ void LawBook::heard(Attempt& attempt, Told told, const Reply* reply) {
     hold = HoldFacts{};
     return;
   }
-  const bool of_hold = hold.held && attempt.claim_asked > hold.since;
-  if (of_hold) hold.last = world_.mono();
+  if (hold.counts(attempt)) hold.last = world_.mono();
   if (!hold.ill_since) hold.ill_since = world_.mono();
   if (reply == nullptr || told != Told::refused) return;
   attempt.blame = reply->blame;
@@ -227,7 +226,8 @@ void LawBook::heard(Attempt& attempt, Told told, const Reply* reply) {
 }
 
 void LawBook::renewed(std::size_t provider) {
-  holds_[provider].renewed = true;
+  holds_[provider].renewed = world_.mono();
+  holds_[provider].may_probe = true;
 }
 
 void LawBook::process_began(std::uint32_t life, Incarnation incarnation) {

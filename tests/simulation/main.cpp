@@ -18,11 +18,11 @@ constexpr std::uint64_t kLongSuite = 1'000'000;
 
 std::uint64_t seed_at_work = 0;
 
-// A broken invariant ends the process: say which seed it was.
+// A broken invariant, or a fault of our own, ends the process: say which seed it was.
 extern "C" void on_abort(int /*signal*/) {
   char text[128];
   const int size = std::snprintf(
-      text, sizeof text, "seed %llu: aborted; repeat: sendonce-sim --seed %llu --trace\n",
+      text, sizeof text, "seed %llu: aborted\n  repeat: sendonce-sim --seed %llu --trace\n",
       static_cast<unsigned long long>(seed_at_work), static_cast<unsigned long long>(seed_at_work));
   if (size > 0) static_cast<void>(!::write(STDERR_FILENO, text, static_cast<std::size_t>(size)));
   ::_exit(EX_SOFTWARE);
@@ -168,6 +168,7 @@ int main_of(int argc, char** argv) {
     return EX_USAGE;
   }
   static_cast<void>(std::signal(SIGABRT, on_abort));
+  static_cast<void>(std::signal(SIGSEGV, on_abort));
   return one->count() != 0 ? run_one(options) : run_many(options);
 }
 

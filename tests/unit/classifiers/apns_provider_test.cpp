@@ -240,6 +240,17 @@ TEST_F(ApnsProviderTest, a_second_expired_is_the_clock) {
   EXPECT_THAT(again.reason, HasSubstr("check this machine's clock"));
 }
 
+// Found by the simulator: once suspected, the token was refused until its regular refresh.
+TEST_F(ApnsProviderTest, a_suspected_token_is_minted_anew_as_soon_as_apple_allows) {
+  const auto apns = provider();
+  const CallResult expired = answer(403, R"({"reason":"ExpiredProviderToken"})");
+  apns->credential_refused(kNow);
+  EXPECT_FALSE(apns->classify(sample_.target, expired, kNow + minutes(19)).refresh_credential);
+  EXPECT_TRUE(apns->classify(sample_.target, expired, kNow + minutes(20)).refresh_credential);
+  const WallTime put_right = kNow - minutes(2);
+  EXPECT_TRUE(apns->classify(sample_.target, expired, put_right).refresh_credential);
+}
+
 TEST_F(ApnsProviderTest, ready_follows_the_token) {
   auto made = make_apns_provider({.topic = "a.b"}, *tokens_).value();
   EXPECT_FALSE(made->ready(kNow));
