@@ -36,6 +36,7 @@ struct Attempt {
   std::string body{};
   bool left = false;
   std::uint32_t processed = 0;
+  bool forgotten = false;  // with its row, or with its ledger: it counts for nobody any more
   Told told = Told::nothing;
   Blame blame = Blame::nobody;
   std::optional<WallTime> dead_since{};  // as the provider said
@@ -165,6 +166,7 @@ class LawBook final : public CommitWitness {
   void check_change(const Row& before, const Row& after) const;
   void check_sweep(const RowChange& change, const Commit& commit);
   void check_forgotten(Known& known);
+  static void forget_attempts(Known& known);
   void check_ending(const Row& row) const;
   void check_device(const DeviceChanged& change, const TicketedRequest& request);
   void check_events(const Changes& changes, std::span<const TicketedRequest> batch);

@@ -175,8 +175,9 @@ void LawBook::left(Attempt& attempt) {
 void LawBook::processed(Attempt& attempt) {
   Known& known = *attempt.of;
   ++attempt.processed;
-  ++known.processed;
   if (attempt.processed > 1) broken(0, "one request is processed twice");
+  if (attempt.forgotten) return;
+  ++known.processed;
   const bool once = policy(known).ambiguous(Channel::push) == AmbiguityPolicy::give_up;
   if (once && known.processed > 1)
     broken(6, short_text(known.key) + " reached its person twice under give-up");

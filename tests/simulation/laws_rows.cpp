@@ -301,6 +301,13 @@ void LawBook::check_forgotten(Known& known) {
   world_.hit(Probe::row_forgotten);
 }
 
+// What comes of them later is no copy of what comes now.
+void LawBook::forget_attempts(Known& known) {
+  known.processed = 0;
+  for (Attempt& a : known.attempts) a.forgotten = true;
+  known.forgotten_attempts.splice(known.forgotten_attempts.end(), known.attempts);
+}
+
 void LawBook::note_row(const RowChange& change) {
   const Row& any = change.after ? *change.after : *change.before;
   Known& known = known_of(any.key);
@@ -308,9 +315,8 @@ void LawBook::note_row(const RowChange& change) {
     known.row.reset();
     known.ended.reset();
     known.marker.clear();
-    known.processed = 0;
     known.forgotten = true;
-    known.forgotten_attempts.splice(known.forgotten_attempts.end(), known.attempts);
+    forget_attempts(known);
     return;
   }
   const Row& after = *change.after;
@@ -321,8 +327,7 @@ void LawBook::note_row(const RowChange& change) {
     // A message that is newer than the ledger is a new one to it.
     if (known.adopted && after.effect == Effect::not_sent) {
       known.adopted = false;
-      known.processed = 0;
-      known.forgotten_attempts.splice(known.forgotten_attempts.end(), known.attempts);
+      forget_attempts(known);
     }
   } else if (change.before->state == State::claimed && after.state != State::claimed &&
              change.before->incarnation != incarnation_) {

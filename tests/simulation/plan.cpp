@@ -236,6 +236,7 @@ void Planner::add_faults() {
   plan_.service_noise = some(0.1);
   if (chance(0.2)) plan_.drift = (static_cast<double>(below(200)) - 100) * 1e-5;
   if (chance(0.1)) plan_.wall_offset = between(-hours(30), hours(3));
+  plan_.apns_reads_times = chance(0.5);
 }
 
 Plan Planner::make() {
