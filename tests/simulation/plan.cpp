@@ -48,6 +48,7 @@ class Planner {
   void publish(std::size_t message_class, const std::string& body, Duration at);
   std::string targets();
   void add_moods();
+  World::Place a_place();
   void add_troubles();
   void add_faults();
 
@@ -187,6 +188,12 @@ void Planner::add_moods() {
   }
 }
 
+World::Place Planner::a_place() {
+  auto port = static_cast<Port>(below(kPorts));
+  if (chance(0.2)) port = chance(0.5) ? Port::nak : Port::terminate;
+  return {.port = port, .edge = chance(0.5) ? Edge::before : Edge::after};
+}
+
 void Planner::add_troubles() {
   std::array<bool, kTroubles> off{};
   for (bool& o : off) o = chance(0.5);
@@ -202,18 +209,19 @@ void Planner::add_troubles() {
     if (trouble == Trouble::lose_ledger && !chance(0.3)) continue;
     const std::uint64_t reach = below(3);
     std::optional<World::Place> place;
-    if (trouble == Trouble::crash && chance(0.6))
-      place = World::Place{.port = static_cast<Port>(below(kPorts)),
-                           .edge = chance(0.5) ? Edge::before : Edge::after};
+    if (trouble == Trouble::crash && chance(0.6)) place = a_place();
+    // Few messages are handed back or cannot be decoded: the first such reply must do.
+    const bool rare = place && (place->port == Port::nak || place->port == Port::terminate);
     plan_.troubles.push_back(
-        {.at = between(Duration(0), plan_.length),
+        {.at = between(Duration(0), rare ? plan_.length / 3 : plan_.length),
          .trouble = trouble,
          .length = between(milliseconds(10), chance(0.3) ? minutes(2) : seconds(20)),
-         .number = place ? 1 + below(3)
-                         : below(reach == 0   ? 20
-                                 : reach == 1 ? 200
-                                              : 2000) +
-                               1,
+         .number = rare    ? 1
+                   : place ? 1 + below(3)
+                           : below(reach == 0   ? 20
+                                   : reach == 1 ? 200
+                                                : 2000) +
+                                 1,
          .place = place});
   }
   std::ranges::stable_sort(plan_.troubles, {}, &TroublePlan::at);
