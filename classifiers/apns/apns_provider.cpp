@@ -112,7 +112,7 @@ class ApnsProvider final : public Provider {
   [[nodiscard]] Verdict accept_auth(const CallResult& /*result*/, WallTime /*now*/) override {
     SO_ASSERT(false);  // needs_auth never asks for a call
   }
-  void credential_refused(WallTime now) override { tokens_.refused(now); }
+  bool credential_refused(WallTime now) override { return tokens_.refused(now); }
 
  private:
   void add_headers(Headers& headers, const Attempt& attempt, bool background, WallTime now) const;

@@ -60,10 +60,11 @@ bool ApnsTokenSource::renewable(WallTime now) const {
   return !authorization_.empty() && !(after_refusal_ && fresh);
 }
 
-void ApnsTokenSource::refused(WallTime now) {
-  if (!renewable(now)) return;
+bool ApnsTokenSource::refused(WallTime now) {
+  if (!renewable(now)) return false;
   mint(now);
   after_refusal_ = true;
+  return true;
 }
 
 bool ApnsTokenSource::clock_suspect(WallTime now) const {

@@ -37,8 +37,8 @@ class ApnsTokenSource {
   // "bearer eyJ…"; empty before the first token.
   [[nodiscard]] const std::string& authorization() const noexcept { return authorization_; }
 
-  // Apple called the token expired. Mints if that may help, see renewable().
-  void refused(WallTime now);
+  // Apple called the token expired. Mints if that may help, see renewable(). True: it did.
+  bool refused(WallTime now);
   // False within 20 minutes of a token that a refusal was answered with: then it is not the token's
   // age but our clock. A token from a time to come was minted before the clock was put right.
   [[nodiscard]] bool renewable(WallTime now) const;

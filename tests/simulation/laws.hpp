@@ -32,6 +32,8 @@ struct Attempt {
   Fence fence{};
   MonoTime submitted{};
   MonoTime claim_asked{};
+  std::uint64_t order = 0;  // of that, among renewals and refusals
+  std::string authorization{};
   std::string path{};
   std::string body{};
   bool left = false;
@@ -112,7 +114,7 @@ class LawBook final : public CommitWitness {
   [[nodiscard]] bool is_high(const Attempt& attempt) const {
     return policy(*attempt.of).config.priority == Priority::high;
   }
-  void claim_asked(Ticket ticket) { claim_asked_[ticket] = world_.mono(); }
+  void claim_asked(Ticket ticket) { claim_asked_[ticket] = {world_.mono(), ++order_}; }
   Attempt& submitted(Ticket ticket, std::size_t provider, const HttpRequest& request,
                      std::uint32_t life);
   void left(Attempt& attempt);
@@ -142,13 +144,17 @@ class LawBook final : public CommitWitness {
     MonoTime since{};
     MonoTime last{};                      // the hold or its latest probe was answered
     std::optional<MonoTime> ill_since{};  // the first answer that was no sign of health
-    MonoTime renewed{};                   // the credential or configuration, last
+    std::uint64_t renewed = 0;            // when the credential or configuration was, last
     bool may_probe = false;               // at once, for it is new
+    std::string authorization{};          // of the latest call
+    std::uint64_t refused = 0;            // when a credential was, last
     // A probe that was claimed before the renewal tried something else.
     [[nodiscard]] bool counts(const Attempt& a) const {
-      return held && a.claim_asked > since && a.claim_asked >= renewed;
+      return held && a.claim_asked > since && a.order > renewed;
     }
   };
+  static void note_authorization(HoldFacts& hold, const Attempt& now);
+  void note_health(const Attempt& attempt, Told told, const Reply* reply);
   void check_hold(const Attempt& attempt, std::size_t provider);
   void check_repeat(const Known& known, const Attempt& now);
   struct Commit {
@@ -188,7 +194,12 @@ class LawBook final : public CommitWitness {
   std::map<std::string, Known*> by_request_{};  // how a request names its delivery
   std::map<DeviceHash, std::vector<Known*>> by_device_{};
   std::list<Published> messages_{};
-  std::map<Ticket, MonoTime> claim_asked_{};
+  struct Asked {
+    MonoTime at{};
+    std::uint64_t order = 0;
+  };
+  std::map<Ticket, Asked> claim_asked_{};
+  std::uint64_t order_ = 0;
   std::vector<HoldFacts> holds_{16};
   std::map<DeviceHash, DeviceRow> devices_{};  // as is durable
   std::set<std::string> copies_{};

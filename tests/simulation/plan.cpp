@@ -177,8 +177,11 @@ void Planner::add_events() {
 
 void Planner::add_moods() {
   for (std::size_t p = 0; p < plan_.providers.size(); ++p) {
-    if (chance(0.05))
-      plan_.moods.push_back({p, Duration(0), plan_.length, Mood::wrong_environment});
+    // Of a provider as it is configured: it cannot get better under way.
+    if (chance(0.05)) {
+      plan_.moods.push_back({p, Duration(0), 2 * plan_.length, Mood::wrong_environment});
+      continue;
+    }
     while (chance(0.65)) {
       const Duration begin = between(Duration(0), plan_.length);
       auto mood = static_cast<Mood>(1 + below(kMoods - 1));

@@ -344,6 +344,7 @@ void Simulation::heal() {
   world_.right_clock();
   server_.faults() = ServerFaults{};
   for (auto& service : services_) {
+    if (service->mood() == Mood::wrong_environment) kill("to be configured anew");
     if (service->mood() != Mood::well) service->set_mood(Mood::well);
     service->set_noise(0);
   }

@@ -213,8 +213,8 @@ TEST_F(ApnsProviderTest, two_providers_share_one_token) {
   EXPECT_EQ(prepared(*one, sample_).headers.find("authorization"),
             prepared(*two, sample_).headers.find("authorization"));
   const std::string before = tokens_->authorization();
-  one->credential_refused(kNow + minutes(1));
-  two->credential_refused(kNow + minutes(1));
+  EXPECT_TRUE(one->credential_refused(kNow + minutes(1)));
+  EXPECT_FALSE(two->credential_refused(kNow + minutes(1)));
   EXPECT_NE(tokens_->authorization(), before);
   EXPECT_EQ(prepared(*one, sample_).headers.find("authorization"), tokens_->authorization());
 }
