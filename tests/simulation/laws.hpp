@@ -167,6 +167,7 @@ class LawBook final : public CommitWitness {
                      const std::optional<Row>& before, const Commit& commit);
   void check_settlement(const Settlement& settlement, const Settled& reply,
                         const RowChange* change);
+  void check_doubt(const Settlement& s, const Row& before, const Row& after) const;
   void check_fenced(const Settlement& s, const Row& before, const Row& after) const;
   void check_blame(const Settlement& s, const Row& before, const Row& after) const;
   void check_change(const Row& before, const Row& after) const;

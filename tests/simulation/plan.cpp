@@ -50,6 +50,7 @@ class Planner {
   void add_moods();
   World::Place a_place();
   void add_troubles();
+  void add_haunting();
   void add_faults();
 
   Random random_;
@@ -227,7 +228,23 @@ void Planner::add_troubles() {
                                  1,
          .place = place});
   }
+  if (chance(0.25)) add_haunting();
   std::ranges::stable_sort(plan_.troubles, {}, &TroublePlan::at);
+}
+
+// A process that lost its ledger with calls under way hears their answers while its successor has
+// the same deliveries under way, and that one dies before it has heard its own.
+void Planner::add_haunting() {
+  const Duration at = between(milliseconds(50), seconds(3));
+  const Duration length = between(milliseconds(100), seconds(3));
+  plan_.troubles.push_back({.at = at, .trouble = Trouble::ghost, .length = length});
+  if (chance(0.7))
+    plan_.troubles.push_back(
+        {.at = at + length + between(Duration(0), seconds(1)), .trouble = Trouble::kill});
+  plan_.network.latency = between(milliseconds(100), milliseconds(400));
+  if (chance(0.3))
+    plan_.moods.push_back({below(plan_.providers.size()), Duration(0),
+                           at + between(Duration(0), seconds(2)), Mood::no_receipts});
 }
 
 void Planner::add_faults() {
@@ -240,7 +257,14 @@ void Planner::add_faults() {
                   .publish_lost = some(0.2),
                   .confirmation_lost = some(0.2)};
   if (chance(0.1)) plan_.server.dead_letter_max = 100;
+  if (chance(0.06)) {  // copies are owed, and then nobody has the payload any more
+    plan_.server.publish_lost = 0.9;
+    plan_.troubles.push_back({.at = between(plan_.length / 4, plan_.length),
+                              .trouble = Trouble::purge,
+                              .number = below(plan_.classes.size())});
+  }
   plan_.disk = {.exhausted = some(0.05), .before_commit = some(0.02), .after_commit = some(0.03)};
+  if (chance(0.1)) plan_.disk.exhausted = 0.4;
   plan_.lane.crash_before = some(0.01);
   plan_.lane.crash_after = some(0.01);
   plan_.network.noise = some(0.3);
