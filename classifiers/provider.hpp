@@ -61,8 +61,8 @@ class Provider {
   [[nodiscard]] virtual std::optional<HttpRequest> needs_auth(WallTime now) = 0;
   // An auth or config verdict names what to do; ok when a new credential was stored.
   [[nodiscard]] virtual Verdict accept_auth(const CallResult& result, WallTime now) = 0;
-  // The last verdict asked for a fresh credential (once per credential).
-  virtual void credential_refused(WallTime now) = 0;
+  // A verdict asked for a fresh credential. True: one is at hand already, and worth a try.
+  virtual bool credential_refused(WallTime now) = 0;
 };
 
 }  // namespace sendonce

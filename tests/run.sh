@@ -13,7 +13,8 @@ Installs what is missing (packaging/deps.sh), then builds and tests three times:
   tsan   clang 19, ThreadSanitizer
 
   --quick      dev only
-  --long       longer simulations and crash runs (SENDONCE_TEST_LONG=1), and 60 s of each fuzzer
+  --long       longer simulations and crash runs (SENDONCE_TEST_LONG=1), the simulator's mutants,
+               and 60 s of each fuzzer: hours
   --tidy       clang-tidy over every source at the end (many minutes)
   --no-deps    do not look for missing packages
   -j N         parallel compile jobs and tests (default: the number of processors)
@@ -28,13 +29,13 @@ EOF
 suites=(dev asan tsan)
 deps=yes
 tidy=no
-fuzz=no
+long=no
 jobs=$(nproc)
 select_tests=()
 while [ $# -gt 0 ]; do
   case "$1" in
     --quick) suites=(dev) ;;
-    --long) export SENDONCE_TEST_LONG=1 && fuzz=yes ;;
+    --long) export SENDONCE_TEST_LONG=1 && long=yes ;;
     --tidy) tidy=yes ;;
     --no-deps) deps=no ;;
     -j) jobs=${2:?-j needs a number} && shift ;;
@@ -92,7 +93,8 @@ done
 build_fuzzers() {
   cmake --preset fuzz && cmake --build --preset fuzz --target fuzzers --parallel "$jobs"
 }
-if [ "$fuzz" = yes ]; then
+if [ "$long" = yes ]; then
+  step "mutants" tests/simulation/mutants/run.py --jobs "$jobs" || true
   if step "fuzz: build" build_fuzzers; then
     step "fuzz: run" tests/fuzz/run --seconds 60 || true
   else

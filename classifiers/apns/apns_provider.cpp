@@ -112,7 +112,7 @@ class ApnsProvider final : public Provider {
   [[nodiscard]] Verdict accept_auth(const CallResult& /*result*/, WallTime /*now*/) override {
     SO_ASSERT(false);  // needs_auth never asks for a call
   }
-  void credential_refused(WallTime now) override { tokens_.refused(now); }
+  bool credential_refused(WallTime now) override { return tokens_.refused(now); }
 
  private:
   void add_headers(Headers& headers, const Attempt& attempt, bool background, WallTime now) const;
@@ -184,7 +184,7 @@ Result<HttpRequest> ApnsProvider::prepare(const Attempt& attempt, WallTime now) 
 Verdict ApnsProvider::classify(const Target& target, const CallResult& result, WallTime now) const {
   Verdict v = judge_apns(result, target.registered_at, now);
   if (v.refresh_credential && tokens_.clock_suspect(now)) {
-    v.refresh_credential = false;
+    v.refresh_credential = tokens_.renewable(now);
     v.reason += ", although the token is new: check this machine's clock";
   }
   return v;

@@ -55,12 +55,16 @@ bool ApnsTokenSource::usable(WallTime now) const {
   return !authorization_.empty() && now - minted_ < kTokenLife && minted_ - now < kTokenLife;
 }
 
-void ApnsTokenSource::refused(WallTime now) {
-  if (authorization_.empty()) return;
-  const bool fresh = now - minted_ < kShortestRenewal && minted_ - now < kShortestRenewal;
-  if (after_refusal_ && fresh) return;
+bool ApnsTokenSource::renewable(WallTime now) const {
+  const bool fresh = now >= minted_ && now - minted_ < kShortestRenewal;
+  return !authorization_.empty() && !(after_refusal_ && fresh);
+}
+
+bool ApnsTokenSource::refused(WallTime now) {
+  if (!renewable(now)) return false;
   mint(now);
   after_refusal_ = true;
+  return true;
 }
 
 bool ApnsTokenSource::clock_suspect(WallTime now) const {

@@ -37,9 +37,11 @@ class ApnsTokenSource {
   // "bearer eyJ…"; empty before the first token.
   [[nodiscard]] const std::string& authorization() const noexcept { return authorization_; }
 
-  // Apple called the token expired. Mints once; not again within 20 minutes, for then it is not the
-  // token's age but our clock.
-  void refused(WallTime now);
+  // Apple called the token expired. Mints if that may help, see renewable(). True: it did.
+  bool refused(WallTime now);
+  // False within 20 minutes of a token that a refusal was answered with: then it is not the token's
+  // age but our clock. A token from a time to come was minted before the clock was put right.
+  [[nodiscard]] bool renewable(WallTime now) const;
   // A token minted after a refusal has had time to be used; a further refusal means a wrong clock.
   [[nodiscard]] bool clock_suspect(WallTime now) const;
 

@@ -19,6 +19,8 @@ constexpr Duration kRenewBefore = minutes(5);
 constexpr Duration kLastUse = seconds(30);  // a token this close to its end may die on the way
 constexpr Duration kFirstWait = seconds(5);
 constexpr Duration kLongestWait = minutes(1);
+// Not more often because of refusals: a revoked account is asked about at the pace of a failing one.
+constexpr Duration kRefusalsApart = minutes(2);
 constexpr std::string_view kScope = "https://www.googleapis.com/auth/firebase.messaging";
 
 struct Token {
@@ -149,6 +151,7 @@ Verdict FcmOauth::accept(const CallResult& result, WallTime now) {
   if (const auto token = token_in(result)) {
     authorization_ = "Bearer " + token->text;
     ends_ = now + token->life;
+    fetched_ = now;
     after_refusal_ = std::exchange(refused_, false);
     failures_ = 0;
     not_before_.reset();
@@ -164,8 +167,9 @@ Verdict FcmOauth::accept(const CallResult& result, WallTime now) {
 
 void FcmOauth::refused(WallTime now) {
   // A second refusal right after a new token is about the account, or an answer still underway to a
-  // call that carried the token before.
-  if (after_refusal_ && ready(now)) return;
+  // call that carried the token before. Later it is news. Before: the clock was set back.
+  const bool fresh = now >= fetched_ && now - fetched_ < kRefusalsApart;
+  if (after_refusal_ && fresh && ready(now)) return;
   refused_ = true;
 }
 

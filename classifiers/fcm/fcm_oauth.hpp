@@ -31,7 +31,8 @@ class FcmOauth {
   // The exchange, when it is due; one whose call never came is due again.
   [[nodiscard]] std::optional<HttpRequest> needs_auth(WallTime now);
   [[nodiscard]] Verdict accept(const CallResult& result, WallTime now);
-  // FCM refused the token. A new one is fetched once: if that is refused too, it is the account.
+  // FCM refused the token. A new one is fetched: if that is refused too, it is the account, and the
+  // next is fetched after 2 minutes at the earliest.
   void refused(WallTime now);
 
  private:
@@ -45,6 +46,7 @@ class FcmOauth {
   SigningKey key_;
   std::string authorization_{};
   WallTime ends_{};                       // of the token at hand
+  WallTime fetched_{};                    // the token at hand
   std::optional<WallTime> not_before_{};  // after a failed exchange
   Duration wait_{};                       // until then, as it was named
   std::uint32_t failures_ = 0;            // in a row

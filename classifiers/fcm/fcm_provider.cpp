@@ -54,7 +54,10 @@ class FcmProvider final : public Provider {
   [[nodiscard]] Verdict accept_auth(const CallResult& result, WallTime now) override {
     return oauth_.accept(result, now);
   }
-  void credential_refused(WallTime now) override { oauth_.refused(now); }
+  bool credential_refused(WallTime now) override {
+    oauth_.refused(now);
+    return false;
+  }
 
  private:
   [[nodiscard]] static Result<void> check_token(std::string_view token);

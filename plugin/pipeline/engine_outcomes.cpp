@@ -83,7 +83,8 @@ void Engine::heed(ProviderState& p, Delivery& d, const Verdict& verdict) {
                                       {"part", d.part},
                                       {"fault", name(verdict.fault)},
                                       {"reason", verdict.reason}});
-  if (verdict.refresh_credential) p.slot.provider->credential_refused(now_.wall);
+  if (verdict.refresh_credential && p.slot.provider->credential_refused(now_.wall))
+    p.holds.renewed(now_.mono);
   if (verdict.reconnect) deps_.transport.renew(d.provider);
 }
 

@@ -32,10 +32,13 @@ struct Attempt {
   Fence fence{};
   MonoTime submitted{};
   MonoTime claim_asked{};
+  std::uint64_t order = 0;  // of that, among renewals and refusals
+  std::string authorization{};
   std::string path{};
   std::string body{};
   bool left = false;
   std::uint32_t processed = 0;
+  bool forgotten = false;  // with its row, or with its ledger: it counts for nobody any more
   Told told = Told::nothing;
   Blame blame = Blame::nobody;
   std::optional<WallTime> dead_since{};  // as the provider said
@@ -111,7 +114,7 @@ class LawBook final : public CommitWitness {
   [[nodiscard]] bool is_high(const Attempt& attempt) const {
     return policy(*attempt.of).config.priority == Priority::high;
   }
-  void claim_asked(Ticket ticket) { claim_asked_[ticket] = world_.mono(); }
+  void claim_asked(Ticket ticket) { claim_asked_[ticket] = {world_.mono(), ++order_}; }
   Attempt& submitted(Ticket ticket, std::size_t provider, const HttpRequest& request,
                      std::uint32_t life);
   void left(Attempt& attempt);
@@ -141,8 +144,17 @@ class LawBook final : public CommitWitness {
     MonoTime since{};
     MonoTime last{};                      // the hold or its latest probe was answered
     std::optional<MonoTime> ill_since{};  // the first answer that was no sign of health
-    bool renewed = false;                 // probe at once
+    std::uint64_t renewed = 0;            // when the credential or configuration was, last
+    bool may_probe = false;               // at once, for it is new
+    std::string authorization{};          // of the latest call
+    std::uint64_t refused = 0;            // when a credential was, last
+    // A probe that was claimed before the renewal tried something else.
+    [[nodiscard]] bool counts(const Attempt& a) const {
+      return held && a.claim_asked > since && a.order > renewed;
+    }
   };
+  static void note_authorization(HoldFacts& hold, const Attempt& now);
+  void note_health(const Attempt& attempt, Told told, const Reply* reply);
   void check_hold(const Attempt& attempt, std::size_t provider);
   void check_repeat(const Known& known, const Attempt& now);
   struct Commit {
@@ -155,11 +167,13 @@ class LawBook final : public CommitWitness {
                      const std::optional<Row>& before, const Commit& commit);
   void check_settlement(const Settlement& settlement, const Settled& reply,
                         const RowChange* change);
+  void check_doubt(const Settlement& s, const Row& before, const Row& after) const;
   void check_fenced(const Settlement& s, const Row& before, const Row& after) const;
   void check_blame(const Settlement& s, const Row& before, const Row& after) const;
   void check_change(const Row& before, const Row& after) const;
   void check_sweep(const RowChange& change, const Commit& commit);
   void check_forgotten(Known& known);
+  static void forget_attempts(Known& known);
   void check_ending(const Row& row) const;
   void check_device(const DeviceChanged& change, const TicketedRequest& request);
   void check_events(const Changes& changes, std::span<const TicketedRequest> batch);
@@ -181,7 +195,12 @@ class LawBook final : public CommitWitness {
   std::map<std::string, Known*> by_request_{};  // how a request names its delivery
   std::map<DeviceHash, std::vector<Known*>> by_device_{};
   std::list<Published> messages_{};
-  std::map<Ticket, MonoTime> claim_asked_{};
+  struct Asked {
+    MonoTime at{};
+    std::uint64_t order = 0;
+  };
+  std::map<Ticket, Asked> claim_asked_{};
+  std::uint64_t order_ = 0;
   std::vector<HoldFacts> holds_{16};
   std::map<DeviceHash, DeviceRow> devices_{};  // as is durable
   std::set<std::string> copies_{};

@@ -97,7 +97,9 @@ Attempt& LawBook::submitted(Ticket ticket, std::size_t provider, const HttpReque
   Attempt now{.of = &known,
               .life = life,
               .submitted = world_.mono(),
-              .claim_asked = claim_asked_[ticket],
+              .claim_asked = claim_asked_[ticket].at,
+              .order = claim_asked_[ticket].order,
+              .authorization = std::string(request.headers.find("authorization").value_or("")),
               .path = request.path,
               .body = request.body};
   const std::string who = short_text(known.key);
@@ -115,6 +117,7 @@ Attempt& LawBook::submitted(Ticket ticket, std::size_t provider, const HttpReque
   if (marker_in(request.body) != known.marker)
     broken(10, who + " is sent with a content that is not its first");
   check_repeat(known, now);
+  note_authorization(holds_[provider], now);
   check_hold(now, provider);
   return known.attempts.emplace_back(std::move(now));
 }
@@ -142,21 +145,30 @@ void LawBook::check_repeat(const Known& known, const Attempt& now) {
     broken(6, who + " has no attempts left");
 }
 
+// One that is minted here is new from the refusal on that it was minted for.
+void LawBook::note_authorization(HoldFacts& hold, const Attempt& now) {
+  if (hold.held && hold.authorization != now.authorization) {
+    hold.renewed = std::max(hold.renewed, hold.refused);
+    hold.may_probe = true;
+  }
+  hold.authorization = now.authorization;
+}
+
 // Law 7: while a provider is held, one delivery at a time tries it, and not too often.
 void LawBook::check_hold(const Attempt& attempt, std::size_t provider) {
   HoldFacts& hold = holds_[provider];
-  if (!hold.held || attempt.claim_asked <= hold.since) return;
+  if (!hold.counts(attempt)) return;
   for (const auto& [key, known] : known_) {
     if (known.provider != provider) continue;
     for (const Attempt& a : known.attempts)
-      if (a.life == attempt.life && a.open() && a.claim_asked > hold.since)
+      if (a.life == attempt.life && a.open() && hold.counts(a))
         broken(7, "two deliveries at once try a provider that is held");
   }
   const Duration least = providers_[provider].breaker_probe;
-  if (!hold.renewed && attempt.claim_asked < hold.last + least)
+  if (!hold.may_probe && attempt.claim_asked < hold.last + least)
     broken(7, "a provider that is held is tried again after " +
                   text_of(attempt.claim_asked - hold.last));
-  hold.renewed = false;
+  hold.may_probe = false;
   world_.hit(Probe::hold_probed);
 }
 
@@ -175,8 +187,9 @@ void LawBook::left(Attempt& attempt) {
 void LawBook::processed(Attempt& attempt) {
   Known& known = *attempt.of;
   ++attempt.processed;
-  ++known.processed;
   if (attempt.processed > 1) broken(0, "one request is processed twice");
+  if (attempt.forgotten) return;
+  ++known.processed;
   const bool once = policy(known).ambiguous(Channel::push) == AmbiguityPolicy::give_up;
   if (once && known.processed > 1)
     broken(6, short_text(known.key) + " reached its person twice under give-up");
@@ -189,30 +202,36 @@ void LawBook::heard(Attempt& attempt, Told told, const Reply* reply) {
   if (known.row && known.row->state == State::claimed && known.row->fence == attempt.fence &&
       world_.wall() > known.row->lease_end)
     world_.hit(Probe::answer_longer_than_lease);
-  HoldFacts& hold = holds_[known.provider];
+  if (reply != nullptr && told == Told::refused) {
+    attempt.blame = reply->blame;
+    attempt.dead_since = reply->dead_since;
+    if (reply->blame == Blame::credential) world_.hit(Probe::credential_refused);
+  }
+  // What a process hears that lost its ledger is not known to its successor.
+  if (attempt.life == life_) note_health(attempt, told, reply);
+}
+
+void LawBook::note_health(const Attempt& attempt, Told told, const Reply* reply) {
+  HoldFacts& hold = holds_[attempt.of->provider];
   if (told == Told::sent) {
     if (hold.held) world_.hit(Probe::hold_closed);
     hold = HoldFacts{};
     return;
   }
-  const bool of_hold = hold.held && attempt.claim_asked > hold.since;
-  if (of_hold) hold.last = world_.mono();
+  if (hold.counts(attempt)) hold.last = world_.mono();
   if (!hold.ill_since) hold.ill_since = world_.mono();
   if (reply == nullptr || told != Told::refused) return;
-  attempt.blame = reply->blame;
-  attempt.dead_since = reply->dead_since;
   switch (reply->blame) {
     case Blame::credential:
-      world_.hit(Probe::credential_refused);
+      hold.refused = ++order_;
       [[fallthrough]];
     case Blame::setup:
-      if (!reply->wide) return;
+      if (!reply->wide || hold.held) return;
       // A tripped breaker may have opened it before.
-      if (!hold.held)
-        hold = {.held = true,
-                .since = world_.mono(),
-                .last = *hold.ill_since,
-                .ill_since = hold.ill_since};
+      hold.held = true;
+      hold.since = world_.mono();
+      hold.last = *hold.ill_since;
+      hold.authorization = attempt.authorization;
       return;
     case Blame::device:
     case Blame::mismatch:
@@ -227,7 +246,8 @@ void LawBook::heard(Attempt& attempt, Told told, const Reply* reply) {
 }
 
 void LawBook::renewed(std::size_t provider) {
-  holds_[provider].renewed = true;
+  holds_[provider].renewed = ++order_;
+  holds_[provider].may_probe = true;
 }
 
 void LawBook::process_began(std::uint32_t life, Incarnation incarnation) {

@@ -148,6 +148,7 @@ void LawBook::check_settlement(const Settlement& s, const Settled& reply, const 
     check_fenced(s, before, after);
   } else {
     check_blame(s, before, after);
+    check_doubt(s, before, after);
     if (before.state == State::claimed && after.attempts != before.attempts + (s.counted ? 1 : 0))
       broken(9, short_text(s.key) + ": its attempts are miscounted");
     if (before.state == State::claimed && after.state == State::failed &&
@@ -198,6 +199,17 @@ void LawBook::check_blame(const Settlement& s, const Row& before, const Row& aft
   if (after.state != State::waiting) broken(7, who + " ends by a fault that is the operator's");
   if (after.attempts != before.attempts) broken(7, who + ": the operator's fault is counted");
   if (s.device) broken(7, who + ": the operator's fault is put on the device");
+}
+
+// Law 6: where the class gives up, doubt is the end, and no wait for what the next claim says.
+void LawBook::check_doubt(const Settlement& s, const Row& before, const Row& after) const {
+  if (!s.attempted || before.state != State::claimed || after.effect != Effect::maybe_sent) return;
+  const AmbiguityPolicy ambiguous =
+      classes_[known_.at(s.key).message_class].ambiguous(Channel::push);
+  const bool ends = ambiguous == AmbiguityPolicy::give_up ||
+                    (ambiguous == AmbiguityPolicy::resend && s.verdict.receipt_missing);
+  if (ends && s.verdict.effect == Effect::maybe_sent && after.state == State::waiting)
+    broken(6, short_text(s.key) + " waits although it may have been sent");
 }
 
 // What the settlement says against what the provider and the network really told the process.
@@ -301,6 +313,13 @@ void LawBook::check_forgotten(Known& known) {
   world_.hit(Probe::row_forgotten);
 }
 
+// What comes of them later is no copy of what comes now.
+void LawBook::forget_attempts(Known& known) {
+  known.processed = 0;
+  for (Attempt& a : known.attempts) a.forgotten = true;
+  known.forgotten_attempts.splice(known.forgotten_attempts.end(), known.attempts);
+}
+
 void LawBook::note_row(const RowChange& change) {
   const Row& any = change.after ? *change.after : *change.before;
   Known& known = known_of(any.key);
@@ -308,9 +327,8 @@ void LawBook::note_row(const RowChange& change) {
     known.row.reset();
     known.ended.reset();
     known.marker.clear();
-    known.processed = 0;
     known.forgotten = true;
-    known.forgotten_attempts.splice(known.forgotten_attempts.end(), known.attempts);
+    forget_attempts(known);
     return;
   }
   const Row& after = *change.after;
@@ -321,8 +339,7 @@ void LawBook::note_row(const RowChange& change) {
     // A message that is newer than the ledger is a new one to it.
     if (known.adopted && after.effect == Effect::not_sent) {
       known.adopted = false;
-      known.processed = 0;
-      known.forgotten_attempts.splice(known.forgotten_attempts.end(), known.attempts);
+      forget_attempts(known);
     }
   } else if (change.before->state == State::claimed && after.state != State::claimed &&
              change.before->incarnation != incarnation_) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
+#include <sys/time.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -18,14 +19,24 @@ constexpr std::uint64_t kLongSuite = 1'000'000;
 
 std::uint64_t seed_at_work = 0;
 
-// A broken invariant ends the process: say which seed it was.
-extern "C" void on_abort(int /*signal*/) {
+constexpr std::uint64_t kLongestSeed = 120;  // seconds of the processor; they take hundredths
+
+// A broken invariant, a fault of our own, or a seed without an end: say which it was.
+extern "C" void on_end(int signal) {
   char text[128];
-  const int size = std::snprintf(
-      text, sizeof text, "seed %llu: aborted; repeat: sendonce-sim --seed %llu --trace\n",
-      static_cast<unsigned long long>(seed_at_work), static_cast<unsigned long long>(seed_at_work));
+  const auto seed = static_cast<unsigned long long>(seed_at_work);
+  const int size = std::snprintf(text, sizeof text,
+                                 "seed %llu: %s\n  repeat: sendonce-sim --seed %llu --trace\n",
+                                 seed, signal == SIGVTALRM ? "does not end" : "aborted", seed);
   if (size > 0) static_cast<void>(!::write(STDERR_FILENO, text, static_cast<std::size_t>(size)));
   ::_exit(EX_SOFTWARE);
+}
+
+Outcome play(std::uint64_t seed, bool trace) {
+  seed_at_work = seed;
+  const itimerval most{.it_interval = {}, .it_value = {.tv_sec = kLongestSeed, .tv_usec = 0}};
+  static_cast<void>(::setitimer(ITIMER_VIRTUAL, &most, nullptr));
+  return simulate(seed, trace);
 }
 
 struct Options {
@@ -80,8 +91,7 @@ std::size_t print_probes(const Probes& probes, bool all) {
 }
 
 int run_one(const Options& options) {
-  seed_at_work = options.seed;
-  const Outcome outcome = simulate(options.seed, options.trace);
+  const Outcome outcome = play(options.seed, options.trace);
   const bool well = report(options.seed, outcome);
   if (options.probes) print_probes(outcome.probes, true);
   for (const auto& [what, n] : outcome.census)
@@ -97,10 +107,10 @@ int run_many(const Options& options) {
   std::uint64_t failed = 0;
   const bool progress = ::isatty(STDOUT_FILENO) != 0;
   for (std::uint64_t i = 0; i < options.seeds; ++i) {
-    seed_at_work = options.from + i;
-    const Outcome outcome = simulate(seed_at_work, false);
+    const std::uint64_t seed = options.from + i;
+    const Outcome outcome = play(seed, false);
     totals.add(outcome);
-    if (!report(seed_at_work, outcome)) {
+    if (!report(seed, outcome)) {
       ++failed;
       if (!options.keep_going) return EX_SOFTWARE;
     }
@@ -167,7 +177,8 @@ int main_of(int argc, char** argv) {
     std::fputs(app.help().c_str(), stderr);
     return EX_USAGE;
   }
-  static_cast<void>(std::signal(SIGABRT, on_abort));
+  for (const int signal : {SIGABRT, SIGSEGV, SIGVTALRM})
+    static_cast<void>(std::signal(signal, on_end));
   return one->count() != 0 ? run_one(options) : run_many(options);
 }
 

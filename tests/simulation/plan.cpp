@@ -48,7 +48,9 @@ class Planner {
   void publish(std::size_t message_class, const std::string& body, Duration at);
   std::string targets();
   void add_moods();
+  World::Place a_place();
   void add_troubles();
+  void add_haunting();
   void add_faults();
 
   Random random_;
@@ -175,8 +177,11 @@ void Planner::add_events() {
 
 void Planner::add_moods() {
   for (std::size_t p = 0; p < plan_.providers.size(); ++p) {
-    if (chance(0.05))
-      plan_.moods.push_back({p, Duration(0), plan_.length, Mood::wrong_environment});
+    // Of a provider as it is configured: it cannot get better under way.
+    if (chance(0.05)) {
+      plan_.moods.push_back({p, Duration(0), 2 * plan_.length, Mood::wrong_environment});
+      continue;
+    }
     while (chance(0.65)) {
       const Duration begin = between(Duration(0), plan_.length);
       auto mood = static_cast<Mood>(1 + below(kMoods - 1));
@@ -184,6 +189,12 @@ void Planner::add_moods() {
       plan_.moods.push_back({p, begin, begin + between(seconds(1), seconds(90)), mood});
     }
   }
+}
+
+World::Place Planner::a_place() {
+  auto port = static_cast<Port>(below(kPorts));
+  if (chance(0.2)) port = chance(0.5) ? Port::nak : Port::terminate;
+  return {.port = port, .edge = chance(0.5) ? Edge::before : Edge::after};
 }
 
 void Planner::add_troubles() {
@@ -201,21 +212,38 @@ void Planner::add_troubles() {
     if (trouble == Trouble::lose_ledger && !chance(0.3)) continue;
     const std::uint64_t reach = below(3);
     std::optional<World::Place> place;
-    if (trouble == Trouble::crash && chance(0.6))
-      place = World::Place{.port = static_cast<Port>(below(kPorts)),
-                           .edge = chance(0.5) ? Edge::before : Edge::after};
+    if (trouble == Trouble::crash && chance(0.6)) place = a_place();
+    // Few messages are handed back or cannot be decoded: the first such reply must do.
+    const bool rare = place && (place->port == Port::nak || place->port == Port::terminate);
     plan_.troubles.push_back(
-        {.at = between(Duration(0), plan_.length),
+        {.at = between(Duration(0), rare ? plan_.length / 3 : plan_.length),
          .trouble = trouble,
          .length = between(milliseconds(10), chance(0.3) ? minutes(2) : seconds(20)),
-         .number = place ? 1 + below(3)
-                         : below(reach == 0   ? 20
-                                 : reach == 1 ? 200
-                                              : 2000) +
-                               1,
+         .number = rare    ? 1
+                   : place ? 1 + below(3)
+                           : below(reach == 0   ? 20
+                                   : reach == 1 ? 200
+                                                : 2000) +
+                                 1,
          .place = place});
   }
+  if (chance(0.25)) add_haunting();
   std::ranges::sort(plan_.troubles, {}, &TroublePlan::at);
+}
+
+// A process that lost its ledger with calls under way hears their answers while its successor has
+// the same deliveries under way, and that one dies before it has heard its own.
+void Planner::add_haunting() {
+  const Duration at = between(milliseconds(50), seconds(3));
+  const Duration length = between(milliseconds(100), seconds(3));
+  plan_.troubles.push_back({.at = at, .trouble = Trouble::ghost, .length = length});
+  if (chance(0.7))
+    plan_.troubles.push_back(
+        {.at = at + length + between(Duration(0), seconds(1)), .trouble = Trouble::kill});
+  plan_.network.latency = between(milliseconds(100), milliseconds(400));
+  if (chance(0.3))
+    plan_.moods.push_back({below(plan_.providers.size()), Duration(0),
+                           at + between(Duration(0), seconds(2)), Mood::no_receipts});
 }
 
 void Planner::add_faults() {
@@ -228,13 +256,21 @@ void Planner::add_faults() {
                   .publish_lost = some(0.2),
                   .confirmation_lost = some(0.2)};
   if (chance(0.1)) plan_.server.dead_letter_max = 100;
+  if (chance(0.06)) {  // copies are owed, and then nobody has the payload any more
+    plan_.server.publish_lost = 0.9;
+    plan_.troubles.push_back({.at = between(plan_.length / 4, plan_.length),
+                              .trouble = Trouble::purge,
+                              .number = below(plan_.classes.size())});
+  }
   plan_.disk = {.exhausted = some(0.05), .before_commit = some(0.02), .after_commit = some(0.03)};
+  if (chance(0.1)) plan_.disk.exhausted = 0.4;
   plan_.lane.crash_before = some(0.01);
   plan_.lane.crash_after = some(0.01);
   plan_.network.noise = some(0.3);
   plan_.service_noise = some(0.1);
   if (chance(0.2)) plan_.drift = (static_cast<double>(below(200)) - 100) * 1e-5;
   if (chance(0.1)) plan_.wall_offset = between(-hours(30), hours(3));
+  plan_.apns_reads_times = chance(0.5);
 }
 
 Plan Planner::make() {

@@ -87,6 +87,7 @@ struct Plan {
   LaneOptions lane{};
   NetworkOptions network{};
   double service_noise = 0;
+  bool apns_reads_times = false;
   double drift = 0;
   Duration wall_offset{};
   std::size_t rows_max = 0;

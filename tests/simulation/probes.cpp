@@ -74,6 +74,7 @@ constexpr std::array<std::string_view, kProbes> kProbeNames{
     "throttled with retry after",
     "throttle became hold",
     "credential refused",
+    "credential from another time",
     "credential refreshed",
     "credential exchange failed",
     "config fault holds",

@@ -91,6 +91,7 @@ enum class Probe : std::uint8_t {
   throttled_with_retry_after,
   throttle_became_hold,
   credential_refused,
+  credential_from_another_time,
   credential_refreshed,
   credential_exchange_failed,
   config_fault_holds,

@@ -5,10 +5,15 @@
 #include <cstdio>
 #include <utility>
 
+#include "plugin/core/text.hpp"
+
 namespace sendonce::sim {
 namespace {
 
 using std::chrono::seconds;
+
+constexpr Duration kTokensApart = std::chrono::minutes(20);
+constexpr Duration kClocksApart = std::chrono::minutes(5);
 
 constexpr std::array<std::string_view, kMoods> kMoodNames{
     "well",           "unreachable",    "tls broken",       "no room",       "one stream",
@@ -42,8 +47,27 @@ std::string_view name(Mood mood) {
 
 void Service::set_mood(Mood mood) {
   mood_ = mood;
-  if (mood == Mood::credential_stale) credentials_refused_ = credentials_seen_;
+  if (mood == Mood::credential_stale) make_stale();
   world_.tell(name(kind_), "is " + std::string(name(mood)));
+}
+
+// APNs takes no second new token within 20 minutes, so it cannot ask for one either.
+void Service::make_stale() {
+  if (kind_ == ProviderKind::apns && staled_ && world_.mono() < *staled_ + kTokensApart) return;
+  staled_ = world_.mono();
+  credentials_refused_ = credentials_seen_;
+}
+
+// Apple: not older than an hour, and not from a time to come.
+bool Service::takes_time_of(const std::string& authorization) const {
+  const std::size_t first = authorization.find('.') + 1;
+  const auto claims = unbase64url(authorization.substr(first, authorization.rfind('.') - first));
+  constexpr std::string_view kMember = R"("iat":)";
+  const std::size_t at = claims ? claims->find(kMember) : std::string::npos;
+  if (at == std::string::npos) broken(0, "an APNs token without a time");
+  const WallTime issued{seconds(std::stoll(claims->substr(at + kMember.size())))};
+  const Duration age = world_.true_wall() - issued;
+  return age < std::chrono::hours(1) && age > -kClocksApart;
 }
 
 bool Service::refuses_content(const std::string& body) const {
@@ -56,6 +80,10 @@ Reply Service::handle(const HttpRequest& request, const std::string& token) {
   const std::string authorization(request.headers.find("authorization").value_or(""));
   credentials_seen_.insert(authorization);
   if (credentials_refused_.contains(authorization)) return stale();
+  if (reads_times_ && !takes_time_of(authorization)) {
+    world_.hit(Probe::credential_from_another_time);
+    return stale();
+  }
   if (auto reply = by_mood(request)) return std::move(*reply);
   if (world_.chance(noise_)) return odd();
   if (refuses_content(request.body))

@@ -87,6 +87,7 @@ class Service {
   [[nodiscard]] ProviderKind kind() const { return kind_; }
   [[nodiscard]] Mood mood() const { return mood_; }
   void set_mood(Mood mood);
+  void read_times() { reads_times_ = true; }        // of APNs tokens, by our true clock
   void set_noise(double noise) { noise_ = noise; }  // share of odd answers in any mood
 
   TokenTruth& token(const std::string& token) { return tokens_[token]; }
@@ -104,6 +105,8 @@ class Service {
   [[nodiscard]] Reply accept();
   [[nodiscard]] Reply error(int status, std::string_view code, Blame blame, Told told) const;
   [[nodiscard]] Reply stale() const;
+  void make_stale();
+  [[nodiscard]] bool takes_time_of(const std::string& authorization) const;
   [[nodiscard]] Reply odd();
   [[nodiscard]] Reply server_error();
   void with_retry_after(Reply& reply, Duration wait) const;
@@ -116,6 +119,8 @@ class Service {
   std::set<std::string> refused_content_{};
   std::set<std::string> credentials_seen_{};
   std::set<std::string> credentials_refused_{};
+  std::optional<MonoTime> staled_{};
+  bool reads_times_ = false;
   std::uint64_t receipts_ = 0;
   std::uint64_t tokens_issued_ = 0;
 };

@@ -44,6 +44,7 @@ class Simulation {
   void between_cycles();
   void make_ghost(Duration length);
   void step_ghosts();
+  void end_ghosts();
   void lose_ledger();
   void heal();
   void prove_health();
@@ -66,7 +67,12 @@ class Simulation {
   std::unique_ptr<ApnsTokenSource> tokens_{};
   std::vector<std::unique_ptr<Provider>> references_{};
   std::unique_ptr<Process> process_{};
-  std::vector<std::unique_ptr<Process>> ghosts_{};
+  struct Ghost {
+    std::unique_ptr<Process> process{};
+    MonoTime wakes{};
+    MonoTime ends{};
+  };
+  std::vector<Ghost> ghosts_{};
   std::vector<std::unique_ptr<Process>> graveyard_{};  // their requests are still on their way
   MonoTime begin_;
   std::uint32_t lives_ = 0;
@@ -75,7 +81,6 @@ class Simulation {
   bool draining_ = false;
   // Asked for by an event, done between two cycles of the engine.
   std::optional<Duration> ghost_for_{};
-  MonoTime ghost_wakes_{};
   bool drain_ = false;
   bool lose_ledger_ = false;
   std::optional<std::uint64_t> reload_{};
@@ -90,6 +95,7 @@ void Simulation::prepare() {
     const ProviderConfig& c = plan_.providers[i];
     services_.push_back(std::make_unique<Service>(world_, c.kind));
     services_[i]->set_noise(plan_.service_noise);
+    if (c.kind == ProviderKind::apns && plan_.apns_reads_times) services_[i]->read_times();
     references_.push_back(make_provider(plan_, i, *tokens_));
     facts.push_back({.kind = c.kind,
                      .name = c.name,
@@ -202,10 +208,20 @@ void Simulation::play(MonoTime until, bool until_ended) {
 }
 
 void Simulation::step_ghosts() {
-  for (auto& ghost : ghosts_) {
-    if (ghost->dead() || world_.mono() < ghost_wakes_ || !world_.chance(0.3)) continue;
-    ghost->engine().poll(Duration::zero());
+  for (const Ghost& ghost : ghosts_) {
+    if (ghost.process->dead()) continue;
+    // Never from an event: one may run while the engine of this very ghost is being stepped.
+    if (world_.mono() >= ghost.ends) {
+      ghost.process->die();
+    } else if (world_.mono() >= ghost.wakes && world_.chance(0.3)) {
+      ghost.process->engine().poll(Duration::zero());
+    }
   }
+}
+
+void Simulation::end_ghosts() {
+  for (const Ghost& ghost : ghosts_)
+    if (!ghost.process->dead()) ghost.process->die();
 }
 
 void Simulation::make_ghost(Duration length) {
@@ -213,14 +229,11 @@ void Simulation::make_ghost(Duration length) {
   world_.tell("process", "life " + std::to_string(process_->number()) + " stands still");
   world_.disarm();
   process_->become_ghost();
-  ghosts_.push_back(std::move(process_));
-  Process* ghost = ghosts_.back().get();
+  ghosts_.push_back({.process = std::move(process_),
+                     .wakes = world_.mono() + length,
+                     .ends = world_.mono() + length + seconds(5)});
   boot();
-  ghost_wakes_ = world_.mono() + length;
   if (world_.chance(0.5)) server_.forget_acks_of_late();
-  world_.after(length + seconds(5), [ghost] {
-    if (!ghost->dead()) ghost->die();
-  });
 }
 
 void Simulation::start_trouble(const TroublePlan& t) {
@@ -314,8 +327,7 @@ void Simulation::trouble_of_server(const TroublePlan& t) {
 
 // A new, empty one takes its place, and knows that older messages may have been sent.
 void Simulation::lose_ledger() {
-  for (auto& ghost : ghosts_)
-    if (!ghost->dead()) ghost->die();
+  end_ghosts();
   const std::uint32_t incarnation = disk_.incarnation;
   disk_ = Disk{};
   disk_.incarnation = incarnation;
@@ -332,11 +344,11 @@ void Simulation::heal() {
   world_.right_clock();
   server_.faults() = ServerFaults{};
   for (auto& service : services_) {
+    if (service->mood() == Mood::wrong_environment) kill("to be configured anew");
     if (service->mood() != Mood::well) service->set_mood(Mood::well);
     service->set_noise(0);
   }
-  for (auto& ghost : ghosts_)
-    if (!ghost->dead()) ghost->die();
+  end_ghosts();
   if (!process_) boot();
   process_->stop_faults();
   process_->client().reconnect();

@@ -141,6 +141,7 @@ struct FakeProvider final : Provider {
   Capabilities caps{.kind = ProviderKind::apns};
   bool is_ready = true;
   std::size_t refusals = 0;
+  bool renews_at_once = false;  // what it is refused
   std::string refuse_payload{};
   bool wants_credential = false;
   std::size_t credentials_taken = 0;
@@ -165,7 +166,9 @@ struct FakeProvider final : Provider {
           .effect = f->effect,
           .fault = Fault::provider,
           .reason = std::string(name(f->cause))};
-    return of_status(std::get<HttpAnswer>(result).status);
+    Verdict v = of_status(std::get<HttpAnswer>(result).status);
+    v.refresh_credential = renews_at_once && v.fault == Fault::auth;
+    return v;
   }
   [[nodiscard]] bool ready(WallTime) const override { return is_ready; }
   std::optional<HttpRequest> needs_auth(WallTime) override {
@@ -176,7 +179,10 @@ struct FakeProvider final : Provider {
     wants_credential = false;
     return of_status(std::get<HttpAnswer>(result).status);
   }
-  void credential_refused(WallTime) override { ++refusals; }
+  bool credential_refused(WallTime) override {
+    ++refusals;
+    return renews_at_once;
+  }
 
  private:
   static Verdict of_status(int status) {

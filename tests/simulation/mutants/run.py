@@ -15,7 +15,7 @@ ROOT = HERE.parents[2]
 EX_SOFTWARE, EX_CANTCREAT = 70, 73
 EXAMPLES = """\
 examples:
-  tests/simulation/mutants/run.py                       all of them, against 2,000 seeds
+  tests/simulation/mutants/run.py                       all of them, against the fixed set
   tests/simulation/mutants/run.py --only 08 --seeds 500
   tests/simulation/mutants/run.py --list
 
@@ -54,6 +54,8 @@ class Bench:
         command = ["cmake", "-S", str(self.source), "-B", str(self.build), "-G", "Ninja",
                    "-DCMAKE_BUILD_TYPE=", "-DCMAKE_CXX_FLAGS=-O1", "-DSENDONCE_WERROR=OFF",
                    "-DSENDONCE_HARDEN=OFF"]
+        if shutil.which("ccache"):  # what a patch is taken back from is not compiled again
+            command.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
         return quiet(command, ROOT, self.log) == 0
 
     def make(self):
@@ -105,7 +107,7 @@ def try_mutant(bench, patch, seeds, harmless):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=2000, help="to be played against each (2000)")
+    parser.add_argument("--seeds", type=int, default=2500, help="to be played against each (2500)")
     parser.add_argument("--only", default="", help="those whose name contains this")
     parser.add_argument("--from", dest="first", default="", help="begin with this one, e.g. 31")
     parser.add_argument("--where", type=pathlib.Path, default=ROOT / "build" / "mutants",

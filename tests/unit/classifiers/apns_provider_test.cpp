@@ -213,8 +213,8 @@ TEST_F(ApnsProviderTest, two_providers_share_one_token) {
   EXPECT_EQ(prepared(*one, sample_).headers.find("authorization"),
             prepared(*two, sample_).headers.find("authorization"));
   const std::string before = tokens_->authorization();
-  one->credential_refused(kNow + minutes(1));
-  two->credential_refused(kNow + minutes(1));
+  EXPECT_TRUE(one->credential_refused(kNow + minutes(1)));
+  EXPECT_FALSE(two->credential_refused(kNow + minutes(1)));
   EXPECT_NE(tokens_->authorization(), before);
   EXPECT_EQ(prepared(*one, sample_).headers.find("authorization"), tokens_->authorization());
 }
@@ -238,6 +238,17 @@ TEST_F(ApnsProviderTest, a_second_expired_is_the_clock) {
   EXPECT_EQ(again.name, VerdictClass::provider_auth);
   EXPECT_FALSE(again.refresh_credential);
   EXPECT_THAT(again.reason, HasSubstr("check this machine's clock"));
+}
+
+// Found by the simulator: once suspected, the token was refused until its regular refresh.
+TEST_F(ApnsProviderTest, a_suspected_token_is_minted_anew_as_soon_as_apple_allows) {
+  const auto apns = provider();
+  const CallResult expired = answer(403, R"({"reason":"ExpiredProviderToken"})");
+  apns->credential_refused(kNow);
+  EXPECT_FALSE(apns->classify(sample_.target, expired, kNow + minutes(19)).refresh_credential);
+  EXPECT_TRUE(apns->classify(sample_.target, expired, kNow + minutes(20)).refresh_credential);
+  const WallTime put_right = kNow - minutes(2);
+  EXPECT_TRUE(apns->classify(sample_.target, expired, put_right).refresh_credential);
 }
 
 TEST_F(ApnsProviderTest, ready_follows_the_token) {

@@ -102,6 +102,22 @@ TEST(ApnsToken, a_refusal_mints_once_and_then_suspects_the_clock) {
   EXPECT_NE(tokens->authorization(), second);
 }
 
+// Found by the simulator: a token minted under a clock that was ahead says so to Apple until it ages.
+TEST(ApnsToken, a_token_from_a_time_to_come_is_minted_anew_when_it_is_refused) {
+  const auto tokens = source();
+  tokens->keep_fresh(kNow);
+  tokens->refused(kNow);
+  const std::string ahead = tokens->authorization();
+  const WallTime put_right = kNow - minutes(10);
+  EXPECT_TRUE(tokens->renewable(put_right));
+  tokens->refused(put_right);
+  const std::string right = tokens->authorization();
+  EXPECT_NE(right, ahead);
+  EXPECT_FALSE(tokens->renewable(put_right + seconds(1)));
+  tokens->refused(put_right + seconds(1));
+  EXPECT_EQ(tokens->authorization(), right);  // Apple: not within 20 minutes
+}
+
 TEST(ApnsToken, a_regular_refresh_clears_the_suspicion) {
   const auto tokens = source();
   tokens->keep_fresh(kNow);

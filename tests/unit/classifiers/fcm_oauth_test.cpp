@@ -133,6 +133,31 @@ TEST(FcmOauth, a_refused_token_is_fetched_anew_once) {
   EXPECT_TRUE(of.needs_auth(kNow + minutes(58)));
 }
 
+// Found by the simulator: a token that came after a refusal, and was revoked long after, was kept to
+// its end.
+TEST(FcmOauth, a_successor_refused_later_is_fetched_anew_and_not_by_every_answer) {
+  FcmOauth of = oauth();
+  fetch(of, kNow);
+  of.refused(kNow + minutes(1));
+  fetch(of, kNow + minutes(1), "ya29.two");
+  of.refused(kNow + minutes(4));
+  ASSERT_TRUE(of.needs_auth(kNow + minutes(4)));
+  fetch(of, kNow + minutes(4), "ya29.three");
+  for (int s = 0; s < 120; ++s) of.refused(kNow + minutes(4) + seconds(s));
+  EXPECT_FALSE(of.needs_auth(kNow + minutes(6)));
+  of.refused(kNow + minutes(6));
+  EXPECT_TRUE(of.needs_auth(kNow + minutes(6)));
+}
+
+TEST(FcmOauth, a_clock_set_back_does_not_make_a_successor_new_for_long) {
+  FcmOauth of = oauth();
+  fetch(of, kNow);
+  of.refused(kNow);
+  fetch(of, kNow, "ya29.two");
+  of.refused(kNow - minutes(50));
+  EXPECT_TRUE(of.needs_auth(kNow - minutes(50)));
+}
+
 TEST(FcmOauth, a_clock_set_back_fetches_anew) {
   FcmOauth of = oauth();
   fetch(of, kNow);

@@ -24,6 +24,23 @@ TEST_F(EngineTest, AuthFaultHoldsTheProviderAndTouchesNoToken) {
   EXPECT_EQ(broker.acked.size(), 2U);
 }
 
+// Found by the simulator: a new APNs token, minted when the old one was refused, waited for a minute.
+TEST_F(EngineTest, ACredentialThatIsRenewedAtOnceIsTriedAtOnce) {
+  provider.renews_at_once = true;
+  arrive(message(1, token("aa")));
+  transport.answer_status(403);
+  step();
+  provider.renews_at_once = false;
+  arrive(message(2, token("bb"), "e2"));
+  ASSERT_EQ(transport.submitted, 2U) << "with the new one";
+  arrive(message(3, token("cc"), "e3"));
+  EXPECT_EQ(transport.submitted, 2U) << "one probe";
+  transport.answer_status(403);
+  step();
+  wait(seconds(4));
+  EXPECT_EQ(transport.submitted, 2U) << "it was no better";
+}
+
 TEST_F(EngineTest, HeldDeliveriesEndWithTheirDeadlineWithoutDeadLetter) {
   provider.is_ready = false;
   arrive(message(1, token("aa")));
