@@ -69,6 +69,10 @@ Result<void> Play::run() {
     return fail(Errc::internal, "the daemon did not stop well, see its log");
   if (!world_->stop_provider()) return fail(Errc::internal, "the provider did not stop well");
   for (const cli::Disturbance& still : heartbeat_.stop()) {
+    const bool ours = std::ranges::any_of(context_.disturbances, [&](const auto& d) {
+      return d.fault == name(Fault::stop) && d.from <= still.to && d.to >= still.from;
+    });
+    if (ours) continue;
     context_.disturbances.push_back(still);
     ++done_[still.fault];
   }
