@@ -26,7 +26,7 @@ constexpr std::uint64_t kPublishedAtOnce = 200;
 std::string class_text(const std::string& name, const std::string& subject,
                        const std::string& policy) {
   return "\n[class." + name + "]\nsubject   = \"" + subject +
-         ".>\"\nexpires   = \"30s\"\nclaim     = \"9s\"\nack_wait  = \"11s\"\n"
+         ".>\"\nexpires   = \"30s\"\nclaim     = \"10s\"\nack_wait  = \"12s\"\n"
          "retention = \"75s\"\nretry     = { first = \"50ms\", factor = 2.0, cap = \"500ms\", "
          "attempts = 12, horizon = \"30s\" }\nambiguous = { default = \"" +
          policy + "\" }\n";
