@@ -142,6 +142,12 @@ void Holds::probe_lost(ProbeId probe, MonoTime now) {
   }
 }
 
+void Holds::probe_unused(ProbeId probe) {
+  if (probe == ProbeId{}) return;
+  for (auto& [name, hold] : holds_)
+    if (hold.probe == probe) hold.probe = {};
+}
+
 void Holds::renewed(MonoTime now) {
   for (auto& [name, hold] : holds_) {
     if (hold.ends_by_itself) continue;

@@ -56,8 +56,10 @@ class Holds {
   // and that started as `probe`. True: a hold was opened by it.
   bool report(const Verdict& verdict, std::string_view part, LookupHash recipient, MonoTime now,
               ProbeId probe = {});
-  // The probe came to nothing (it ended before its call).
+  // The probe came to nothing: it found no stream, or its answer says nothing.
   void probe_lost(ProbeId probe, MonoTime now);
+  // Its delivery needs no call. Another may take its place at once.
+  void probe_unused(ProbeId probe);
   // A new credential or configuration: probe at once.
   void renewed(MonoTime now);
   // Opens a hold for a fault seen outside a delivery (credential exchange).

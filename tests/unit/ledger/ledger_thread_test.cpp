@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -39,9 +40,7 @@ class Gate {
   }
   void fail(CommitStage stage, Errc code, int times) {
     const std::scoped_lock lock(mutex_);
-    stage_ = stage;
-    code_ = code;
-    times_ = times;
+    faults_.insert(faults_.end(), static_cast<std::size_t>(times), {stage, code});
   }
   CommitFault fault() {
     return [this](CommitStage stage) -> std::optional<Errc> {
@@ -51,9 +50,10 @@ class Gate {
         changed_.notify_all();
         changed_.wait(lock, [this] { return open_; });
       }
-      if (times_ == 0 || stage != stage_) return std::nullopt;
-      --times_;
-      return code_;
+      if (faults_.empty() || stage != faults_.front().first) return std::nullopt;
+      const Errc code = faults_.front().second;
+      faults_.pop_front();
+      return code;
     };
   }
   void wait_for_commits(int n) {
@@ -70,9 +70,7 @@ class Gate {
   std::condition_variable changed_{};
   bool open_ = true;
   int commits_ = 0;
-  CommitStage stage_ = CommitStage::write;
-  Errc code_ = Errc::exhausted;
-  int times_ = 0;
+  std::deque<std::pair<CommitStage, Errc>> faults_{};
 };
 
 class LedgerThreadTest : public testing::Test {
@@ -223,6 +221,29 @@ TEST_F(LedgerThreadTest, ShortOfRoomClaimsStopAndSettlementsGoThrough) {
       EXPECT_EQ(reply_as<Settled>(*reply.reply).state, State::accepted);
     }
   }
+}
+
+// Found by the simulator: told to be stopped, the delivery was handed back, and its claim stayed
+// with a ticket that nobody had any more.
+TEST_F(LedgerThreadTest, AClaimThatMayBeDurableIsNotSaidToBeStopped) {
+  gate_.fail(CommitStage::after_commit, Errc::unavailable, 1);
+  gate_.fail(CommitStage::write, Errc::exhausted, 2);
+  start();
+  submit(1, 1);
+  auto replies = collect(1);
+  ASSERT_EQ(replies.size(), 1U);
+  ASSERT_FALSE(replies[0].reply);
+  EXPECT_EQ(replies[0].reply.error().code, Errc::exhausted);
+  submit(1, 2);  // the same again, and one that is new
+  replies = collect(2);
+  ASSERT_EQ(replies.size(), 2U);
+  EXPECT_FALSE(replies[0].reply) << "still nobody knows";
+  ASSERT_TRUE(replies[1].reply);
+  EXPECT_TRUE(std::holds_alternative<Stopped>(std::get<ClaimReply>(*replies[1].reply)));
+  submit(1, 1);
+  replies = collect(1);
+  ASSERT_TRUE(replies.at(0).reply);
+  EXPECT_TRUE(std::holds_alternative<Claimed>(std::get<ClaimReply>(*replies[0].reply)));
 }
 
 TEST_F(LedgerThreadTest, WithNoRoomAtAllSettlementsAreHandedBack) {

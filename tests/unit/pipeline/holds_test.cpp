@@ -78,6 +78,17 @@ TEST(Holds, AProbeThatCameToNothingIsRepeated) {
   EXPECT_TRUE(h.may_start("", kStart + seconds(10)));
 }
 
+TEST(Holds, AProbeThatWasNotUsedIsStillDue) {
+  Holds h;
+  h.report(of(Fault::auth), "", kUser, kStart);
+  const auto probe = h.may_start("", kStart + seconds(5));
+  ASSERT_TRUE(probe);
+  EXPECT_FALSE(h.may_start("", kStart + seconds(5)));
+  h.probe_unused(*probe);
+  EXPECT_EQ(h.next_change(), kStart + seconds(5));
+  EXPECT_TRUE(h.may_start("", kStart + seconds(5)));
+}
+
 TEST(Holds, WhatIsNoProbeDoesNotEndOne) {
   Holds h;
   const auto early = h.may_start("", kStart);
