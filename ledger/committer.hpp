@@ -2,6 +2,7 @@
 // small transactions when there is no room. The ledger thread and the simulator step the same code.
 #pragma once
 
+#include <set>
 #include <span>
 #include <vector>
 
@@ -22,15 +23,17 @@ class Committer {
                                     std::vector<LaneReply>& replies);
 
  private:
-  // False: there is no room, and nothing was changed; but by a commit before the recovery, if there
-  // was one.
+  // False: there is no room, and nothing was changed by the last try.
   Result<bool> commit_or_recover(std::span<const TicketedRequest> batch,
-                                 std::vector<LaneReply>& replies, bool& recovered);
+                                 std::vector<LaneReply>& replies);
   Result<void> commit_short_of_room(std::span<const TicketedRequest> batch,
-                                    std::vector<LaneReply>& replies, bool recovered);
+                                    std::vector<LaneReply>& replies);
 
   Ledger& ledger_;
   const Clock& clock_;
+  // Claims that may be durable: their commit failed with its result unknown, and there was no room
+  // to send it again. Few, and gone when they are answered.
+  std::set<Ticket> in_doubt_{};
 };
 
 }  // namespace sendonce

@@ -144,7 +144,7 @@ class Engine {
   void call(Delivery& delivery);
   void give_up(Delivery& delivery, std::string reason);
   void give_back(Delivery& delivery, Duration delay, std::string reason);
-  void lose_probe(Delivery& delivery);
+  void spare_probe(Delivery& delivery);
   void wait_again(Delivery& delivery, WallTime until);
 
   // engine_outcomes.cpp

@@ -121,7 +121,7 @@ bool Engine::start(ProviderState& p, Delivery& d) {
     ++p.reserved;
   } else {
     d.refused = std::move(prepared.error().text);
-    lose_probe(d);
+    spare_probe(d);
   }
   claim(d);
   return d.reserved;
@@ -163,7 +163,7 @@ void Engine::on_claim(Delivery& d, ClaimReply reply) {
   if (std::exchange(d.reserved, false)) --p.reserved;
   if (!std::holds_alternative<Claimed>(reply)) {
     d.request.reset();
-    lose_probe(d);
+    spare_probe(d);
   }
   const auto act = Overload{
       [&](const Claimed& c) { on_claimed(d, c); },
@@ -232,7 +232,7 @@ void Engine::call(Delivery& d) {
 
 // A claim in doubt that no call may follow.
 void Engine::give_up(Delivery& d, std::string reason) {
-  lose_probe(d);
+  spare_probe(d);
   d.verdict = {.reason = reason};
   d.decision = {.state = State::unknown, .counted = false, .reason = std::move(reason)};
   d.attempted = false;
@@ -241,7 +241,7 @@ void Engine::give_up(Delivery& d, std::string reason) {
 
 // A claim that is not followed by a call: nothing was sent, nothing is counted.
 void Engine::give_back(Delivery& d, Duration delay, std::string reason) {
-  lose_probe(d);
+  provider(d).holds.probe_lost(std::exchange(d.probe, {}), now_.mono);
   d.request.reset();
   d.verdict = not_started(std::move(reason));
   d.decision = {.state = State::waiting, .delay = delay, .counted = false};
@@ -249,9 +249,9 @@ void Engine::give_back(Delivery& d, Duration delay, std::string reason) {
   settle(d);
 }
 
-// It tried no hold after all: another may.
-void Engine::lose_probe(Delivery& d) {
-  provider(d).holds.probe_lost(std::exchange(d.probe, {}), now_.mono);
+// It needs no call, so it tries no hold: another may, at once.
+void Engine::spare_probe(Delivery& d) {
+  provider(d).holds.probe_unused(std::exchange(d.probe, {}));
 }
 
 void Engine::wait_again(Delivery& d, WallTime until) {

@@ -8,7 +8,6 @@ namespace {
 constexpr std::size_t kConfigFaultsToHold = 3;  // recipients within kConfigFaultWindow
 constexpr Duration kConfigFaultWindow = std::chrono::minutes(1);
 constexpr Duration kThrottleDefault = std::chrono::seconds(1);
-constexpr Duration kLostProbeAgain = std::chrono::seconds(1);
 constexpr Duration kLongThrottle = std::chrono::hours(1);
 
 }  // namespace
@@ -101,7 +100,7 @@ bool Holds::report(const Verdict& verdict, std::string_view part, LookupHash rec
     close(part);
     if (verdict.fault == Fault::none) config_faults_.clear();
   }
-  end_probe(probe, now, Duration::max());  // what was not closed was not proven well either
+  probe_lost(probe, now);  // what was not closed was not proven well either
   return holds_.size() > before;
 }
 
@@ -136,16 +135,18 @@ bool Holds::open_for(const Verdict& verdict, LookupHash recipient, MonoTime now,
 }
 
 void Holds::probe_lost(ProbeId probe, MonoTime now) {
-  end_probe(probe, now, kLostProbeAgain);
-}
-
-void Holds::end_probe(ProbeId probe, MonoTime now, Duration most) {
   if (probe == ProbeId{}) return;
   for (auto& [name, hold] : holds_) {
     if (hold.probe != probe) continue;
     hold.probe = {};
-    hold.probe_at = now + std::min(hold.interval, most);
+    hold.probe_at = now + hold.interval;
   }
+}
+
+void Holds::probe_unused(ProbeId probe) {
+  if (probe == ProbeId{}) return;
+  for (auto& [name, hold] : holds_)
+    if (hold.probe == probe) hold.probe = {};
 }
 
 void Holds::renewed(MonoTime now) {

@@ -56,8 +56,10 @@ class Holds {
   // and that started as `probe`. True: a hold was opened by it.
   bool report(const Verdict& verdict, std::string_view part, LookupHash recipient, MonoTime now,
               ProbeId probe = {});
-  // The probe came to nothing (it ended before its call): another may soon try.
+  // The probe came to nothing: it found no stream, or its answer says nothing.
   void probe_lost(ProbeId probe, MonoTime now);
+  // Its delivery needs no call. Another may take its place at once.
+  void probe_unused(ProbeId probe);
   // A new credential: probe at once.
   void renewed(MonoTime now);
   // A new configuration: the same, and throttles of more than an hour end.
@@ -74,7 +76,6 @@ class Holds {
   void open_by(ProbeId probe, std::string part, Fault fault, std::string reason, MonoTime now);
   void close(std::string_view part);
   void open_until(std::string part, std::string reason, MonoTime until, MonoTime now);
-  void end_probe(ProbeId probe, MonoTime now, Duration most);
   bool config_fault_spreads(LookupHash recipient, MonoTime now);
 
   HoldOptions options_;

@@ -74,8 +74,8 @@ TEST(Holds, AProbeThatCameToNothingIsRepeated) {
   const auto probe = h.may_start("", kStart + seconds(5));
   ASSERT_TRUE(probe);
   h.probe_lost(*probe, kStart + seconds(5));
-  EXPECT_FALSE(h.may_start("", kStart + milliseconds(5900)));
-  EXPECT_TRUE(h.may_start("", kStart + seconds(6))) << "it has tried nothing: soon again";
+  EXPECT_FALSE(h.may_start("", kStart + seconds(9)));
+  EXPECT_TRUE(h.may_start("", kStart + seconds(10)));
 }
 
 // Whoever reloads may know better than a Retry-After of a week; one of seconds is left alone.
@@ -92,6 +92,17 @@ TEST(Holds, AReloadEndsLongThrottles) {
   };
   EXPECT_TRUE(throttled(seconds(30)));
   EXPECT_FALSE(throttled(std::chrono::hours(24 * 7)));
+}
+
+TEST(Holds, AProbeThatWasNotUsedIsStillDue) {
+  Holds h;
+  h.report(of(Fault::auth), "", kUser, kStart);
+  const auto probe = h.may_start("", kStart + seconds(5));
+  ASSERT_TRUE(probe);
+  EXPECT_FALSE(h.may_start("", kStart + seconds(5)));
+  h.probe_unused(*probe);
+  EXPECT_EQ(h.next_change(), kStart + seconds(5));
+  EXPECT_TRUE(h.may_start("", kStart + seconds(5)));
 }
 
 TEST(Holds, WhatIsNoProbeDoesNotEndOne) {
