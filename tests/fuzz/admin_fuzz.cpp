@@ -76,8 +76,9 @@ void converse(std::string_view sent) {
   SO_ASSERT(::send(client.get(), sent.data(), sent.size(), MSG_NOSIGNAL) ==
             static_cast<ssize_t>(sent.size()));
   SO_ASSERT(::shutdown(client.get(), SHUT_WR) == 0);
+  const std::size_t turns_most = sent.size() + 8;
   for (std::size_t turns = 0; !connection.over(); ++turns) {
-    SO_ASSERT(turns < sent.size() + 8);
+    SO_ASSERT(turns < turns_most);
     if (const auto line = connection.next_line()) {
       const std::size_t end = sent.find('\n');
       SO_ASSERT(end != std::string_view::npos);
