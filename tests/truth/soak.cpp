@@ -61,7 +61,7 @@ Soak::Soak(const SoakOptions& options)
       series_{{.name = "RssAnon", .unit = "MB", .allowed = 2, .allowed_share = 0.10},
               {.name = "descriptors", .unit = "", .allowed = 2},
               {.name = "threads", .unit = "", .allowed = 1},
-              {.name = "connections", .unit = "", .allowed = 1},
+              {.name = "connections", .unit = "", .allowed = 2},
               {.name = "ledger used", .unit = "MB", .allowed = 1, .allowed_share = 0.10},
               {.name = "ledger rows", .unit = "", .allowed = 500, .allowed_share = 0.10},
               {.name = "outbox", .unit = "entries", .allowed = 200}} {}

@@ -24,6 +24,9 @@ Example:
 
 Exit: 0 nothing grows; 70 something does; 69 something that is needed does not start; 64 usage.)";
 
+// The number of rows goes up and down over minutes: of less time a line says nothing.
+constexpr std::size_t kLongEnough = 4;  // times the warm-up
+
 struct Arguments {
   SoakOptions soak{};
   std::string csv{};
@@ -67,7 +70,7 @@ int play(const Arguments& arguments) {
   if (!arguments.csv.empty()) std::ofstream(arguments.csv) << csv(soak.times(), soak.series());
   if (!arguments.svg.empty()) std::ofstream(arguments.svg) << svg(soak.times(), soak.series());
   const bool grows = print(soak);
-  if (soak.times().size() < soak.warm_up() * 2) {
+  if (soak.times().size() < soak.warm_up() * kLongEnough) {
     std::fprintf(stderr, "sendonce-soak: too short to say whether anything grows\n");
     return EX_OK;
   }
