@@ -133,8 +133,8 @@ TEST(FcmOauth, a_refused_token_is_fetched_anew_once) {
   EXPECT_TRUE(of.needs_auth(kNow + minutes(58)));
 }
 
-// Found by the simulator: a token that came after a refusal, and was revoked long after, was kept to
-// its end.
+// Found by the simulator: a token that came after a refusal, and was revoked long after, was kept
+// to its end.
 TEST(FcmOauth, a_successor_refused_later_is_fetched_anew_and_not_by_every_answer) {
   FcmOauth of = oauth();
   fetch(of, kNow);
