@@ -19,8 +19,7 @@ constexpr Duration kRenewBefore = minutes(5);
 constexpr Duration kLastUse = seconds(30);  // a token this close to its end may die on the way
 constexpr Duration kFirstWait = seconds(5);
 constexpr Duration kLongestWait = minutes(1);
-// Not more often because of refusals: a revoked account is asked about at the pace of a failing
-// one.
+// Not more often because of refusals: a revoked account is no reason to ask all the time.
 constexpr Duration kRefusalsApart = minutes(2);
 constexpr std::string_view kScope = "https://www.googleapis.com/auth/firebase.messaging";
 

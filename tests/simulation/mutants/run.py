@@ -104,15 +104,34 @@ def try_mutant(bench, patch, seeds, harmless):
     return "SURVIVED", f"{seeds} seeds hold"
 
 
+def row_of(name, outcome, why):
+    """One line of results.md: what noticed it, and in which seed."""
+    said = re.search(r"seed (\d+): (?:BROKEN: )?(?:law (\d+): )?(.*)", why)
+    if not said:
+        return f"| {name} | {outcome} | | {why} |"
+    seed, law, text = said.groups()
+    text = re.sub(r"\b[0-9a-f]{8}\b:? ?", "", text)
+    return f"| {name} | {'law ' + law if law else 'engine'} | {seed} | {text} |"
+
+
+def write_table(path, rows):
+    path.write_text("# What notices each mutant\n\n"
+                    "Written by `run.py --table`: the law that is found broken, and the first seed "
+                    "that shows it.\n\n"
+                    "| mutant | law | seed | |\n|---|---|---|---|\n" + "\n".join(rows) + "\n",
+                    encoding="utf-8")
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=2500, help="to be played against each (2500)")
-    parser.add_argument("--only", default="", help="those whose name contains this")
+    parser.add_argument("--only", default="", help="those named like one of these: 08,27")
     parser.add_argument("--from", dest="first", default="", help="begin with this one, e.g. 31")
     parser.add_argument("--where", type=pathlib.Path, default=ROOT / "build" / "mutants",
                         help="the copy and its build directory (build/mutants)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--table", type=pathlib.Path, help="write the results there (results.md)")
     parser.add_argument("--list", action="store_true", help="only name them")
     return parser.parse_args()
 
@@ -120,7 +139,8 @@ def parse():
 def main():
     options = parse()
     patches = [p for p in sorted(HERE.glob("*.patch"))
-               if options.only in p.stem and p.stem >= options.first]
+               if any(name in p.stem for name in options.only.split(","))
+               and p.stem >= options.first]
     if options.list:
         print("\n".join(p.stem for p in patches))
         return 0
@@ -133,12 +153,15 @@ def main():
     if broken := bench.play(min(options.seeds, 200)):
         print(f"the code is broken as it is: {broken}")
         return EX_SOFTWARE
-    harmless, bad = equivalents(), 0
+    harmless, bad, rows = equivalents(), 0, []
     for patch in patches:
         begun = time.monotonic()
         outcome, why = try_mutant(bench, patch, options.seeds, harmless)
         bad += outcome in ("SURVIVED", "BROKEN")
+        rows.append(row_of(patch.stem, outcome, why))
         print(f"{outcome:10} {time.monotonic() - begun:4.0f} s  {patch.stem}: {why}", flush=True)
+    if options.table:
+        write_table(options.table, rows)
     print(f"{len(patches)} mutants, {bad} not caught")
     return EX_SOFTWARE if bad else 0
 

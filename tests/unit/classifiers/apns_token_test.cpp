@@ -102,8 +102,7 @@ TEST(ApnsToken, a_refusal_mints_once_and_then_suspects_the_clock) {
   EXPECT_NE(tokens->authorization(), second);
 }
 
-// Found by the simulator: a token minted under a clock that was ahead says so to Apple until it
-// ages.
+// Found by the simulator: a token minted while the clock was ahead was kept until it aged.
 TEST(ApnsToken, a_token_from_a_time_to_come_is_minted_anew_when_it_is_refused) {
   const auto tokens = source();
   tokens->keep_fresh(kNow);

@@ -24,8 +24,7 @@ TEST_F(EngineTest, AuthFaultHoldsTheProviderAndTouchesNoToken) {
   EXPECT_EQ(broker.acked.size(), 2U);
 }
 
-// Found by the simulator: a new APNs token, minted when the old one was refused, waited for a
-// minute.
+// Found by the simulator: a new APNs token, minted when the old one was refused, was not tried.
 TEST_F(EngineTest, ACredentialThatIsRenewedAtOnceIsTriedAtOnce) {
   provider.renews_at_once = true;
   arrive(message(1, token("aa")));
