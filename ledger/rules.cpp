@@ -245,6 +245,7 @@ SettleDecision settle_late(Row&& row, const Settlement& settlement, const RuleCo
     return decision;
   }
   keep_receipt(row, settlement, context.now);
+  if (row.request == RequestHash{}) row.request = settlement.request;
   row.effect = std::max(row.effect, settlement.verdict.effect);
   if (has_ended(row.state) && row.state != State::accepted && row.effect == Effect::sent) {
     row.state = State::accepted;

@@ -111,6 +111,8 @@ void DiskLane::finish() {
     throw Crash{"the ledger is lost: " + done.error().text};
   tell_commit(world_, batch, replies);
   for (const LaneReply& r : replies)
+    if (r.reply && std::holds_alternative<ClaimReply>(*r.reply)) book_.claim_answered(r.ticket);
+  for (const LaneReply& r : replies)
     if (!r.reply) world_.hit(Probe::ledger_full_refuses_settlements);
   if (world_.chance(options_.crash_after)) {
     world_.hit(Probe::crash_after_commit);

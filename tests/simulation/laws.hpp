@@ -114,7 +114,13 @@ class LawBook final : public CommitWitness {
   [[nodiscard]] bool is_high(const Attempt& attempt) const {
     return policy(*attempt.of).config.priority == Priority::high;
   }
-  void claim_asked(Ticket ticket) { claim_asked_[ticket] = {world_.mono(), ++order_}; }
+  // One that is asked again because nobody knows what came of it is no new one.
+  void claim_asked(Ticket ticket) {
+    Asked& asked = claim_asked_[ticket];
+    if (asked.order == 0 || asked.answered)
+      asked = {.at = world_.mono(), .order = ++order_, .answered = false};
+  }
+  void claim_answered(Ticket ticket) { claim_asked_[ticket].answered = true; }
   Attempt& submitted(Ticket ticket, std::size_t provider, const HttpRequest& request,
                      std::uint32_t life);
   void left(Attempt& attempt);
@@ -198,6 +204,7 @@ class LawBook final : public CommitWitness {
   struct Asked {
     MonoTime at{};
     std::uint64_t order = 0;
+    bool answered = false;
   };
   std::map<Ticket, Asked> claim_asked_{};
   std::uint64_t order_ = 0;

@@ -192,6 +192,7 @@ void LawBook::check_blame(const Settlement& s, const Row& before, const Row& aft
     if (before.effect != after.effect) broken(5, "a claim without a call changes what was sent");
     return;
   }
+  if (before.effect == Effect::sent) return;  // a late proof ends it whatever this one says
   const bool wide = v.scope == FaultScope::provider || v.scope == FaultScope::part;
   const bool ours = v.fault == Fault::auth || (v.fault == Fault::config && wide);
   if (!ours || v.effect != Effect::not_sent || before.state != State::claimed) return;

@@ -51,6 +51,7 @@ class Planner {
   World::Place a_place();
   void add_troubles();
   void add_haunting();
+  void add_slow_probes();
   void add_faults();
 
   Random random_;
@@ -228,6 +229,7 @@ void Planner::add_troubles() {
          .place = place});
   }
   if (chance(0.25)) add_haunting();
+  if (chance(0.15)) add_slow_probes();
   std::ranges::sort(plan_.troubles, {}, &TroublePlan::at);
 }
 
@@ -244,6 +246,17 @@ void Planner::add_haunting() {
   if (chance(0.3))
     plan_.moods.push_back({below(plan_.providers.size()), Duration(0),
                            at + between(Duration(0), seconds(2)), Mood::no_receipts});
+}
+
+// A provider is held, its probes wait long for their turn, and some come too late.
+void Planner::add_slow_probes() {
+  const std::size_t provider = below(plan_.providers.size());
+  const Duration begin = between(Duration(0), seconds(5));
+  plan_.moods.push_back({provider, begin, begin + between(seconds(20), seconds(60)),
+                         chance(0.5) ? Mood::credential_bad : Mood::setup_wrong});
+  plan_.network.queueing = between(seconds(4), seconds(10));
+  for (ClassConfig& c : plan_.classes)
+    if (chance(0.7)) c.expires = between(seconds(5), seconds(20));
 }
 
 void Planner::add_faults() {

@@ -108,7 +108,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=2500, help="to be played against each (2500)")
-    parser.add_argument("--only", default="", help="those whose name contains this")
+    parser.add_argument("--only", default="", help="those whose name contains one of these, e.g. 08,27")
     parser.add_argument("--from", dest="first", default="", help="begin with this one, e.g. 31")
     parser.add_argument("--where", type=pathlib.Path, default=ROOT / "build" / "mutants",
                         help="the copy and its build directory (build/mutants)")
@@ -120,7 +120,8 @@ def parse():
 def main():
     options = parse()
     patches = [p for p in sorted(HERE.glob("*.patch"))
-               if options.only in p.stem and p.stem >= options.first]
+               if any(name in p.stem for name in options.only.split(","))
+               and p.stem >= options.first]
     if options.list:
         print("\n".join(p.stem for p in patches))
         return 0
