@@ -104,6 +104,23 @@ def try_mutant(bench, patch, seeds, harmless):
     return "SURVIVED", f"{seeds} seeds hold"
 
 
+def row_of(name, outcome, why):
+    """One line of results.md: what noticed it, and in which seed."""
+    said = re.search(r"seed (\d+): (?:BROKEN: )?(?:law (\d+): )?(.*)", why)
+    if not said:
+        return f"| {name} | {outcome} | | {why} |"
+    seed, law, text = said.groups()
+    text = re.sub(r"\b[0-9a-f]{8}\b:? ?", "", text)
+    return f"| {name} | {'law ' + law if law else 'engine'} | {seed} | {text} |"
+
+
+def write_table(path, rows):
+    path.write_text("# What notices each mutant\n\nWritten by `run.py --table`: the law that is found "
+                    "broken, in the first seed that shows it.\n\n"
+                    "| mutant | law | seed | |\n|---|---|---|---|\n" + "\n".join(rows) + "\n",
+                    encoding="utf-8")
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -113,6 +130,7 @@ def parse():
     parser.add_argument("--where", type=pathlib.Path, default=ROOT / "build" / "mutants",
                         help="the copy and its build directory (build/mutants)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--table", type=pathlib.Path, help="write the results there, as results.md")
     parser.add_argument("--list", action="store_true", help="only name them")
     return parser.parse_args()
 
@@ -134,12 +152,15 @@ def main():
     if broken := bench.play(min(options.seeds, 200)):
         print(f"the code is broken as it is: {broken}")
         return EX_SOFTWARE
-    harmless, bad = equivalents(), 0
+    harmless, bad, rows = equivalents(), 0, []
     for patch in patches:
         begun = time.monotonic()
         outcome, why = try_mutant(bench, patch, options.seeds, harmless)
         bad += outcome in ("SURVIVED", "BROKEN")
+        rows.append(row_of(patch.stem, outcome, why))
         print(f"{outcome:10} {time.monotonic() - begun:4.0f} s  {patch.stem}: {why}", flush=True)
+    if options.table:
+        write_table(options.table, rows)
     print(f"{len(patches)} mutants, {bad} not caught")
     return EX_SOFTWARE if bad else 0
 
