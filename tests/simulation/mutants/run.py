@@ -115,8 +115,9 @@ def row_of(name, outcome, why):
 
 
 def write_table(path, rows):
-    path.write_text("# What notices each mutant\n\nWritten by `run.py --table`: the law that is found "
-                    "broken, in the first seed that shows it.\n\n"
+    path.write_text("# What notices each mutant\n\n"
+                    "Written by `run.py --table`: the law that is found broken, and the first seed "
+                    "that shows it.\n\n"
                     "| mutant | law | seed | |\n|---|---|---|---|\n" + "\n".join(rows) + "\n",
                     encoding="utf-8")
 
@@ -125,12 +126,12 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=2500, help="to be played against each (2500)")
-    parser.add_argument("--only", default="", help="those whose name contains one of these, e.g. 08,27")
+    parser.add_argument("--only", default="", help="those named like one of these: 08,27")
     parser.add_argument("--from", dest="first", default="", help="begin with this one, e.g. 31")
     parser.add_argument("--where", type=pathlib.Path, default=ROOT / "build" / "mutants",
                         help="the copy and its build directory (build/mutants)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--table", type=pathlib.Path, help="write the results there, as results.md")
+    parser.add_argument("--table", type=pathlib.Path, help="write the results there (results.md)")
     parser.add_argument("--list", action="store_true", help="only name them")
     return parser.parse_args()
 
