@@ -138,6 +138,7 @@ void CurlLane::Exchange::configure(Duration timeout, const Endpoint& endpoint,
   curl_easy_setopt(easy_, CURLOPT_SSL_SESSIONID_CACHE, 0L);
   curl_easy_setopt(easy_, CURLOPT_CAPATH, nullptr);
   curl_easy_setopt(easy_, CURLOPT_CAINFO, nullptr);
+  curl_easy_setopt(easy_, CURLOPT_CA_CACHE_TIMEOUT, 0L);  // else the first store serves all
   curl_easy_setopt(easy_, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   curl_easy_setopt(easy_, CURLOPT_SSL_CTX_FUNCTION, on_ssl_ctx);
   curl_easy_setopt(easy_, CURLOPT_SSL_CTX_DATA, this);

@@ -70,6 +70,9 @@ void Link::configure_tls(const LinkOptions& options) {
   // bundle anew for each connection. Our own store takes their place.
   curl_easy_setopt(easy_, CURLOPT_CAPATH, nullptr);
   curl_easy_setopt(easy_, CURLOPT_CAINFO, nullptr);
+  // Else libcurl (7.88.1) puts the store of the multi handle's first connection into all later
+  // ones.
+  curl_easy_setopt(easy_, CURLOPT_CA_CACHE_TIMEOUT, 0L);
   curl_easy_setopt(easy_, CURLOPT_SSL_VERIFYPEER, 1L);
   curl_easy_setopt(easy_, CURLOPT_SSL_VERIFYHOST, 2L);
   curl_easy_setopt(easy_, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));

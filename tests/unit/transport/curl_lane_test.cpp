@@ -104,6 +104,22 @@ TEST_F(Lane, answers_over_a_limit_are_in_doubt) {
   expect_failure(head.url(), Effect::maybe_sent, Cause::oversized);
 }
 
+// libcurl keeps the first set it has seen for all, unless it is told not to.
+TEST_F(Lane, each_provider_trusts_its_own_authorities_alone) {
+  Http1Server server({kGranted, kGranted});
+  ASSERT_TRUE(ask(server.url()));
+  ASSERT_TRUE(rig.all_ended(1));
+  rig.expect_answered(1, 200);
+  H2Options other{.name = "other", .endpoint = "https://localhost"};
+  other.ca_file = Pki::get().other_ca();
+  ASSERT_TRUE(rig.transport->add_provider(ProviderIndex(1), other));
+  HttpRequest r;
+  r.url = server.url();
+  ASSERT_TRUE(rig.transport->submit(Ticket(2), ProviderIndex(1), std::move(r), 3s));
+  ASSERT_TRUE(rig.all_ended(2));
+  rig.expect_failed(2, Effect::not_sent, Cause::tls);
+}
+
 TEST_F(Lane, no_connection_is_not_sent) {
   Http1Server wrong({kGranted}, "wrong");
   expect_failure(wrong.url(), Effect::not_sent, Cause::tls);

@@ -59,6 +59,24 @@ TEST(H2Tls, system_authorities_are_not_trusted_beside_a_named_one) {
   expect_no_connection(rig, Cause::tls, "check ca");
 }
 
+// libcurl keeps the first set it has seen for all, unless it is told not to.
+TEST(H2Tls, each_provider_trusts_its_own_authorities_alone) {
+  Rig rig;
+  ASSERT_TRUE(rig.connected());
+  const FaultServer of_the_other({.identity = "unknown"});
+  H2Options pinned_elsewhere = Rig::to(rig.server);
+  H2Options other = Rig::to(of_the_other);
+  pinned_elsewhere.ca_file = other.ca_file = Pki::get().other_ca();
+  ASSERT_TRUE(rig.transport->add_provider(ProviderIndex(1), pinned_elsewhere));
+  ASSERT_TRUE(rig.transport->add_provider(ProviderIndex(2), other));
+  for (const std::uint16_t provider : std::initializer_list<std::uint16_t>{1, 2})
+    ASSERT_TRUE(rig.transport->submit(Ticket(provider), ProviderIndex(provider),
+                                      Driver::request("/ok", provider), 10s));
+  ASSERT_TRUE(rig.all_ended(2));
+  rig.expect_failed(1, Effect::not_sent, Cause::tls);
+  rig.expect_answered(2, 200);
+}
+
 TEST(H2Tls, by_address_and_by_tls12) {
   Rig rig({.tls12 = true},
           [](H2Options& o) { o.endpoint.replace(o.endpoint.find("localhost"), 9, "127.0.0.1"); });
