@@ -66,7 +66,8 @@ Result<void> doubt_waiting_rows(const LmdbTxn& txn, MDB_dbi table) {
 }
 
 // An empty ledger's file in `directory`. Returns its id.
-Result<std::string> write_empty_ledger(const std::string& directory, std::uint64_t map_bytes) {
+Result<void> write_empty_ledger(const std::string& directory, std::uint64_t map_bytes,
+                                const std::string& id) {
   SO_TRY(
       const LmdbEnv env,
       LmdbEnv::open(
@@ -74,7 +75,6 @@ Result<std::string> write_empty_ledger(const std::string& directory, std::uint64
   SO_TRY(LmdbTxn txn, LmdbTxn::begin(env, 0));
   SO_TRY(const MetaTable meta, MetaTable::open(txn, true));
   const std::string secret = system_random_bytes(kSecretBytes);
-  std::string id = new_ledger_id();
   SO_CHECK(meta.put_number(txn, kMetaFormat, kLedgerFormat));
   SO_CHECK(meta.put_text(txn, kMetaId, id));
   SO_CHECK(meta.put_text(txn, kMetaSecret, secret));
@@ -82,7 +82,7 @@ Result<std::string> write_empty_ledger(const std::string& directory, std::uint64
   SO_CHECK(meta.put_number(txn, kMetaFenceLimit, kFirstSerial));
   SO_CHECK(meta.put_number(txn, kMetaOutboxLimit, kFirstSerial));
   if (const int rc = txn.commit(); rc != 0) return lmdb_fail("commit", rc);
-  return id;
+  return {};
 }
 
 // One transaction on a ledger that no process has open.
@@ -112,24 +112,28 @@ std::string new_ledger_id() {
   return hex(system_random_bytes(kIdBytes));
 }
 
-bool ledger_exists(const std::string& directory) {
+Result<bool> ledger_exists(const std::string& directory) {
+  const std::string data = directory + "/" + kDataFile;
   std::error_code ec;
-  return fs::exists(directory + "/" + kDataFile, ec);
+  const bool there = fs::exists(data, ec);
+  if (ec) return fail(Errc::denied, data + ": " + ec.message());
+  return there;
 }
 
-Result<std::string> create_ledger(const LedgerOptions& options) {
+Result<std::string> create_ledger(const LedgerOptions& options, const std::string& id) {
   const std::string& directory = options.directory;
   SO_CHECK(make_directory(directory));
   if (options.check_file_system) SO_CHECK(check_file_system(directory, options.durability));
   SO_TRY(const OwnerLock lock, OwnerLock::take(directory, OwnerLock::Mode::create));
   const std::string data = directory + "/" + kDataFile;
-  if (ledger_exists(directory)) return fail(Errc::denied, data + ": there is a ledger already");
+  SO_TRY(const bool there, ledger_exists(directory));
+  if (there) return fail(Errc::denied, data + ": there is a ledger already");
   std::error_code ec;
   // Made aside and moved into place, so that a half-made one is never taken for a ledger.
   const std::string aside = directory + "/creating";
   fs::remove_all(aside, ec);
   SO_CHECK(make_directory(aside));
-  SO_TRY(std::string id, write_empty_ledger(aside, options.map_bytes));
+  SO_CHECK(write_empty_ledger(aside, options.map_bytes, id));
   if (::rename((aside + "/" + kDataFile).c_str(), data.c_str()) != 0)
     return fail(Errc::unavailable, data + ": " + std::strerror(errno));
   fs::remove_all(aside, ec);

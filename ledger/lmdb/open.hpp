@@ -14,12 +14,15 @@
 
 namespace sendonce {
 
-// Whether there is one in the directory, sound or not.
-[[nodiscard]] bool ledger_exists(const std::string& directory);
+[[nodiscard]] std::string new_ledger_id();  // random
+
+// Whether there is one in the directory, sound or not. denied: it cannot be looked into.
+[[nodiscard]] Result<bool> ledger_exists(const std::string& directory);
 
 // Makes an empty ledger in `options.directory`, which is made when missing; its parent has to be
 // there. Returns the ledger's id. denied: there is a ledger already. Appears whole or not at all.
-[[nodiscard]] Result<std::string> create_ledger(const LedgerOptions& options);
+[[nodiscard]] Result<std::string> create_ledger(const LedgerOptions& options,
+                                                const std::string& id = new_ledger_id());
 
 // Takes the owner lock and opens. busy: another process owns it; invalid: none there, foreign, of
 // a newer format, on an unfit file system, its keys were made in another way; corrupt: torn,
@@ -31,8 +34,6 @@ namespace sendonce {
 // Offline, takes the owner lock.
 [[nodiscard]] Result<void> adopt_scope(const LedgerOptions& options, std::string_view scope,
                                        WallTime at);
-
-[[nodiscard]] std::string new_ledger_id();  // random
 
 // Gives a copy of a ledger that was put back the id `id`: what the original has done since, nobody
 // knows. All scopes count as adopted at `at`, and a delivery that was to be tried again may have

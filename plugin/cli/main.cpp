@@ -104,7 +104,9 @@ void add_row_commands(CLI::App& app, Commands& c) {
   l->add_option("--recipient", c.rows.recipient, "Only of this recipient");
   for (auto* sub : {i, l}) {
     sub->add_option("--scope", c.rows.scope, "Only of this key scope");
-    sub->add_option("--limit", c.rows.limit, "At most so many rows")->capture_default_str();
+    sub->add_option("--limit", c.rows.limit, "At most so many rows")
+        ->check(CLI::Range(1, 10'000))
+        ->capture_default_str();
     sub->add_flag("--offline", c.rows.offline, "Read the ledger itself; no daemon may run");
   }
   i->callback([&c] { c.chosen = [&c] { return inspect(c.common, c.rows); }; });

@@ -55,6 +55,30 @@ Error no_class(const std::string& name) {
   return {Errc::invalid, "no [class." + name + "] in the configuration"};
 }
 
+// False: the target has no key, and standard error says why.
+bool print_key(const Composition& composed, const Target& t, std::size_t number, KeyMaker& keys,
+               const NidDigest& digest) {
+  const auto slot = std::ranges::find_if(composed.slots, [&](const ProviderSlot& s) {
+    return t.kind ? s.config.kind == *t.kind : s.config.name == t.provider;
+  });
+  if (slot == composed.slots.end()) {
+    std::fprintf(stderr, "sendonce: targets[%zu]: no such provider in the configuration\n", number);
+    return false;
+  }
+  const auto normal = slot->provider->normal_form(t);
+  if (!normal) {
+    std::fprintf(stderr, "sendonce: targets[%zu]: %s\n", number, normal.error().text.c_str());
+    return false;
+  }
+  const Key k = keys.delivery_key(digest, slot->config.kind, slot->provider->app_scope(), *normal);
+  const Json out{{"target", number},
+                 {"provider", slot->config.name},
+                 {"nid", uuid_text(nid_from(digest).bytes)},
+                 {"key", hex(k.view())}};
+  std::printf("%s\n", out.dump().c_str());
+  return true;
+}
+
 }  // namespace
 
 Result<std::string> envelope_of(const PublishOptions& options) {
@@ -115,23 +139,10 @@ int key(const Common& common, const KeyOptions& options) {
   KeyMaker keys{Credential(std::string(32, '\0'))};  // push keys hold no keyed part
   const auto digest = keys.nid_digest(policy.recipe, *note);
   if (!digest) return failed(digest.error());
-  for (std::size_t i = 0; i < note->targets.size(); ++i) {
-    const Target& t = note->targets[i];
-    for (const ProviderSlot& slot : composed->slots) {
-      const bool meant = t.kind ? slot.config.kind == *t.kind : slot.config.name == t.provider;
-      const auto normal = meant ? slot.provider->normal_form(t) : fail(Errc::invalid, "");
-      if (!normal) continue;
-      const Key k =
-          keys.delivery_key(*digest, slot.config.kind, slot.provider->app_scope(), *normal);
-      const Json out{{"target", i},
-                     {"provider", slot.config.name},
-                     {"nid", uuid_text(nid_from(*digest).bytes)},
-                     {"key", hex(k.view())}};
-      std::printf("%s\n", out.dump().c_str());
-      break;
-    }
-  }
-  return EX_OK;
+  bool all = true;
+  for (std::size_t i = 0; i < note->targets.size(); ++i)
+    all = print_key(*composed, note->targets[i], i, keys, *digest) && all;
+  return all ? EX_OK : EX_DATAERR;
 }
 
 }  // namespace sendonce::cli

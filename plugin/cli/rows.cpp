@@ -69,7 +69,10 @@ class Printer {
                 text_of(j, "state"), text_of(j, "attempts"), text_of(j, "ended"),
                 text_of(j, "reason")});
   }
-  int finish() const {
+  int finish(std::int64_t limit) const {
+    if (static_cast<std::int64_t>(rows_) == limit)
+      std::fprintf(stderr, "sendonce: the first %zu rows, there may be more: raise --limit\n",
+                   rows_);
     if (!json_ && !story_) std::printf("%s", table_.text().c_str());
     if (rows_ == 0) std::fprintf(stderr, "sendonce: no such row\n");
     return rows_ == 0 ? 1 : EX_OK;
@@ -106,7 +109,7 @@ int rows(std::string_view verb, const Common& common, const RowsOptions& options
   const auto done = options.offline ? ask_file(*config, request, options.limit, printer)
                                     : ask_daemon(*config, request, printer);
   if (!done) return failed(done.error());
-  return printer.finish();
+  return printer.finish(options.limit);
 }
 
 }  // namespace

@@ -41,31 +41,39 @@ Result<void> check_names(const Config& config, const std::vector<std::string>& a
   return {};
 }
 
-// The ledger's id: of the file, or from the daemon that has it open, or of one made now.
-Result<std::string> ledger_id(const Config& config, const SetupOptions& setup) {
-  const LedgerOptions options = ledger_options(config);
-  if (!ledger_exists(options.directory)) {
-    if (setup.dry_run) return std::string(kToBeMade);
-    SO_TRY(const std::string id, create_ledger(options));
-    std::fprintf(setup.report, "create  ledger %s: %s\n", options.directory.c_str(), id.c_str());
-    return id;
-  }
-  const auto reader = LedgerReader::open(options.directory);
-  if (reader) return (*reader)->id();
+struct FoundLedger {
+  std::string id{};
+  bool there = true;
+};
+
+// The ledger's id: of the file, or from the daemon that has it open, or of one that is to be made.
+Result<FoundLedger> find_ledger(const Config& config, bool dry_run) {
+  const std::string directory = ledger_directory(config.instance);
+  SO_TRY(const bool there, ledger_exists(directory));
+  if (!there) return FoundLedger{dry_run ? std::string(kToBeMade) : new_ledger_id(), false};
+  const auto reader = LedgerReader::open(directory);
+  if (reader) return FoundLedger{(*reader)->id()};
   if (reader.error().code != Errc::busy) return std::unexpected(reader.error());
   SO_TRY(AdminClient client, AdminClient::connect(config.instance.socket, std::chrono::seconds(5)));
   SO_TRY(const std::string status, client.call({.verb = "status"}));
-  return Json::parse(status).at("ledger").at("id").get<std::string>();
+  return FoundLedger{Json::parse(status).at("ledger").at("id").get<std::string>()};
 }
 
 // For a copy that was put back. There must be one, and no daemon may have it open.
-Result<std::string> renewed_id(const Config& config, std::FILE* report) {
+Result<FoundLedger> renewed_ledger(const Config& config, std::FILE* report) {
   const std::string directory = ledger_directory(config.instance);
   SO_TRY(const auto reader, LedgerReader::open(directory));
   std::string id = new_ledger_id();
   std::fprintf(report, "update  ledger %s: id %s -> %s\n", directory.c_str(), reader->id().c_str(),
                id.c_str());
-  return id;
+  return FoundLedger{std::move(id)};
+}
+
+Result<void> make_ledger(const Config& config, const SetupOptions& options, const std::string& id) {
+  const LedgerOptions ledger = ledger_options(config);
+  std::fprintf(options.report, "create  ledger %s: %s\n", ledger.directory.c_str(), id.c_str());
+  if (!options.dry_run) SO_CHECK(create_ledger(ledger, id));
+  return {};
 }
 
 SetupRequest wanted(const Config& config, std::string id, const SetupOptions& options,
@@ -124,19 +132,21 @@ Result<void> change_ledger(const Config& config, const SetupOptions& options, co
 Result<void> run(const Config& config, const SetupOptions& options) {
   SO_CHECK(check_names(config, options.adopt));
   SO_TRY(const std::optional<StartFrom> from, start_from(options.from));
-  SO_TRY(std::string id,
-         options.restored ? renewed_id(config, options.report) : ledger_id(config, options));
+  SO_TRY(const FoundLedger ledger, options.restored ? renewed_ledger(config, options.report)
+                                                    : find_ledger(config, options.dry_run));
   SO_TRY(ConnectionOptions connection, connection_of(config, credentials_directory()));
   SO_TRY(const auto client, Publisher::connect(std::move(connection)));
   Setup setup(*client, js_api_prefix(config.nats.domain, config.nats.api_prefix));
-  const SetupRequest request = wanted(config, std::move(id), options, from);
+  const SetupRequest request = wanted(config, ledger.id, options, from);
   SO_TRY(const SetupPlan plan, setup.plan(request));
   for (const SetupChange& c : plan.changes) print_change(c, options.report);
   if (plan.refused())
     return fail(Errc::invalid, "nothing was changed: see the lines marked refuse");
-  // Of a ledger that is yet to be made there is nothing to accept.
-  if (options.accept_keys && request.ledger_id != kToBeMade)
+  if (!ledger.there) {
+    SO_CHECK(make_ledger(config, options, ledger.id));
+  } else if (options.accept_keys) {
     SO_CHECK(accept_keys_of(config, options));
+  }
   if (options.dry_run) return {};
   SO_CHECK(change_ledger(config, options, request.ledger_id, plan.adopted));
   if (plan.nothing_to_do()) return {};

@@ -97,5 +97,30 @@ TEST_F(SetupTest, OtherKeysAreRefusedUntilTheyAreAccepted) {
   EXPECT_EQ(stop(), EX_OK);
 }
 
+TEST_F(SetupTest, ARefusedPlanMakesNoLedger) {
+  make();
+  fs::remove_all(ledger());
+  const Ran refused = sendonce({"setup"});
+  EXPECT_NE(refused.code, EX_OK);
+  EXPECT_THAT(refused.text, HasSubstr("--adopt"));
+  EXPECT_THAT(refused.text, HasSubstr("nothing was changed"));
+  EXPECT_FALSE(fs::exists(ledger() + "/data.mdb"));
+  const Ran adopted = sendonce({"setup", "--adopt", "otp", "--adopt", "marketing"});
+  EXPECT_EQ(adopted.code, EX_OK) << adopted.text;
+  EXPECT_TRUE(fs::exists(ledger() + "/data.mdb"));
+}
+
+TEST_F(SetupTest, ATargetWithoutAKeyIsSaid) {
+  make();
+  const std::string file = world_->path("envelope.json");
+  std::ofstream(file) << R"({"event_id":"e","recipient":"u","channel":"push","template":"t",)"
+                         R"("notification":{"title":"T"},"targets":[{"provider":"apns",)"
+                         R"("token":"nothex"},{"provider":"nobody","token":"ab"}]})";
+  const Ran ran = sendonce({"key", "otp", "--file", file});
+  EXPECT_EQ(ran.code, EX_DATAERR) << ran.text;
+  EXPECT_THAT(ran.text, HasSubstr("targets[0]"));
+  EXPECT_THAT(ran.text, HasSubstr("targets[1]: no such provider"));
+}
+
 }  // namespace
 }  // namespace sendonce::test
