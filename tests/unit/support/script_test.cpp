@@ -148,6 +148,11 @@ TEST(Script, contradictions_are_errors) {
             std::string::npos);
 }
 
+// Found by fuzzing: toml11 reads past the end of such a literal string.
+TEST(Script, what_is_not_utf8_is_refused_unread) {
+  EXPECT_EQ(error_of("\n'[\xe7\xff\xff\xff\xff\xff\xff'"), "s.toml:2: not UTF-8");
+}
+
 TEST(Script, a_missing_file_is_an_error) {
   const auto script = Script::load("/no/such/script.toml");
   ASSERT_FALSE(script);
