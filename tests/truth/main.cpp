@@ -11,6 +11,7 @@
 
 #include "plugin/cli/output.hpp"
 #include "tests/truth/play.hpp"
+#include "tests/truth/program.hpp"
 
 namespace sendonce::truth {
 namespace {
@@ -123,11 +124,7 @@ int run(int argc, char** argv) {
   app.add_flag("--suite", a.suite, "The fixed run; long with SENDONCE_TEST_LONG=1");
   app.add_option("--clock-step", a.play.clock_step, "The library that steps the daemon's clock")
       ->default_val(cli::beside_us("clock_step.so"));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? EX_OK : EX_USAGE;
-  }
+  if (const auto ended = parse(app, argc, argv)) return *ended;
   auto faults = parse_faults(a.faults);
   if (!faults) {
     std::fprintf(stderr, "sendonce-truth: %s\n", faults.error().text.c_str());
@@ -141,10 +138,5 @@ int run(int argc, char** argv) {
 }  // namespace sendonce::truth
 
 int main(int argc, char** argv) {
-  try {
-    return sendonce::truth::run(argc, argv);
-  } catch (const std::exception& e) {  // out of memory, or JSON of a shape that cannot be
-    std::fputs(e.what(), stderr);
-    return EX_SOFTWARE;
-  }
+  return sendonce::truth::guarded(sendonce::truth::run, argc, argv);
 }

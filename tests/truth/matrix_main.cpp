@@ -10,6 +10,7 @@
 #include "plugin/cli/output.hpp"
 #include "tests/support/temp_dir.hpp"
 #include "tests/truth/matrix.hpp"
+#include "tests/truth/program.hpp"
 
 namespace sendonce::truth {
 namespace {
@@ -110,11 +111,7 @@ int run(int argc, char** argv) {
   auto* only = app.add_option("--only", a.only, "Rows whose fault has this in its name");
   write->excludes(check);
   only->excludes(check)->excludes(write);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? EX_OK : EX_USAGE;
-  }
+  if (const auto ended = parse(app, argc, argv)) return *ended;
   return play(a);
 }
 
@@ -122,10 +119,5 @@ int run(int argc, char** argv) {
 }  // namespace sendonce::truth
 
 int main(int argc, char** argv) {
-  try {
-    return sendonce::truth::run(argc, argv);
-  } catch (const std::exception& e) {  // out of memory, or JSON of a shape that cannot be
-    std::fputs(e.what(), stderr);
-    return EX_SOFTWARE;
-  }
+  return sendonce::truth::guarded(sendonce::truth::run, argc, argv);
 }

@@ -9,6 +9,7 @@
 #include <sysexits.h>
 
 #include "plugin/cli/output.hpp"
+#include "tests/truth/program.hpp"
 #include "tests/truth/soak.hpp"
 
 namespace sendonce::truth {
@@ -87,11 +88,7 @@ int run(int argc, char** argv) {
   app.add_option("--seed", a.soak.seed, "Of the messages")->capture_default_str();
   app.add_option("--csv", a.csv, "Write the measurements there");
   app.add_option("--svg", a.svg, "Write a plot of them there");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? EX_OK : EX_USAGE;
-  }
+  if (const auto ended = parse(app, argc, argv)) return *ended;
   return play(a);
 }
 
@@ -99,10 +96,5 @@ int run(int argc, char** argv) {
 }  // namespace sendonce::truth
 
 int main(int argc, char** argv) {
-  try {
-    return sendonce::truth::run(argc, argv);
-  } catch (const std::exception& e) {  // out of memory, or JSON of a shape that cannot be
-    std::fputs(e.what(), stderr);
-    return EX_SOFTWARE;
-  }
+  return sendonce::truth::guarded(sendonce::truth::run, argc, argv);
 }
