@@ -58,19 +58,13 @@ Result<std::string> other_normal_forms(const LmdbTxn& txn, const MetaTable& meta
 
 }  // namespace
 
-Result<KeyConflicts> put_key_marks(
-    const LmdbTxn& txn, const MetaTable& meta, const KeyMarks& marks, WallTime memory_now,
-    const std::function<Result<bool>(const std::string& scope)>& remembers) {
+Result<KeyConflicts> put_key_marks(const LmdbTxn& txn, const MetaTable& meta,
+                                   const KeyMarks& marks, WallTime memory_now,
+                                   const std::vector<std::string>& with_rows) {
   KeyConflicts found;
-  std::vector<std::string> with_rows;
   for (const ScopeKeys& wanted : marks.scopes) {
     SO_TRY(StoredKeys stored, read_keys(txn, meta, wanted.scope));
-    SO_TRY(const bool rows, remembers(wanted.scope));
-    if (rows) {
-      with_rows.push_back(wanted.scope);
-    } else {
-      stored = {};
-    }
+    if (std::ranges::find(with_rows, wanted.scope) == with_rows.end()) stored = {};
     if (auto why = judge_keys(wanted, stored, memory_now)) {
       found.texts.push_back(std::move(*why));
       found.scopes.push_back(wanted.scope);

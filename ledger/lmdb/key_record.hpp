@@ -1,7 +1,6 @@
 // Key marks in the ledger's meta table: read, judged and written in one transaction.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,10 +16,10 @@ struct KeyConflicts {
 };
 
 // Compares and writes down what is in force from now on; whoever does not accept the conflicts
-// drops the transaction. `remembers` tells whether a scope has rows: without any nothing can be
-// sent again.
-[[nodiscard]] Result<KeyConflicts> put_key_marks(
-    const LmdbTxn& txn, const MetaTable& meta, const KeyMarks& marks, WallTime memory_now,
-    const std::function<Result<bool>(const std::string& scope)>& remembers);
+// drops the transaction. `with_rows`: the scopes that remember something, of classes that are away,
+// too; of the others nothing can be sent again.
+[[nodiscard]] Result<KeyConflicts> put_key_marks(const LmdbTxn& txn, const MetaTable& meta,
+                                                 const KeyMarks& marks, WallTime memory_now,
+                                                 const std::vector<std::string>& with_rows);
 
 }  // namespace sendonce

@@ -122,14 +122,11 @@ Result<void> LmdbLedger::check_boot_id(const LmdbTxn& txn) const {
 // After the rebuild, which has found the newest message: with it goes the second clock of law 13.
 Result<void> LmdbLedger::check_keys() {
   const LmdbTables& tables = open_->tables;
-  const auto remembers = [&](const std::string& scope) -> Result<bool> {
-    const auto rows = std::ranges::find(tables.rows, scope, &RowTable::scope);
-    return rows != tables.rows.end() && rows->index().size() > 0;
-  };
   SO_TRY(LmdbTxn txn, LmdbTxn::begin(open_->env, 0));
+  SO_TRY(const std::vector<std::string> with_rows, scopes_with_rows(txn));
   const WallTime memory_now = memory_clock(options_.keys->now, life_.newest_stored);
   SO_TRY(const KeyConflicts conflicts,
-         put_key_marks(txn, tables.meta, *options_.keys, memory_now, remembers));
+         put_key_marks(txn, tables.meta, *options_.keys, memory_now, with_rows));
   if (!conflicts.texts.empty()) return fail(Errc::invalid, conflicts.texts.front());
   if (const int rc = txn.commit(); rc != 0) return std::unexpected(commit_error(rc));
   return {};

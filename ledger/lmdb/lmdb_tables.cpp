@@ -54,6 +54,17 @@ Result<MDB_dbi> open_table(const LmdbTxn& txn, const std::string& name, unsigned
   return table;
 }
 
+Result<std::vector<std::string>> scopes_with_rows(const LmdbTxn& txn) {
+  std::vector<std::string> scopes;
+  SO_TRY(const std::vector<std::string> stored, stored_scopes(txn));
+  for (const std::string& scope : stored) {
+    SO_TRY(const MDB_dbi table, open_table(txn, RowTable::table_name(scope), MDB_INTEGERKEY));
+    SO_TRY(const MDB_stat stat, stat_of(txn, table));
+    if (stat.ms_entries > 0) scopes.push_back(scope);
+  }
+  return scopes;
+}
+
 Result<LmdbTables> LmdbTables::open(const LmdbTxn& txn, const std::vector<std::string>& scopes,
                                     std::uint64_t rows_max, std::uint64_t seed) {
   SO_TRY(const MetaTable meta, MetaTable::open(txn, false));

@@ -21,6 +21,7 @@ namespace sendonce {
 
 // All key scopes that have a table.
 [[nodiscard]] Result<std::vector<std::string>> stored_scopes(const LmdbTxn& txn);
+[[nodiscard]] Result<std::vector<std::string>> scopes_with_rows(const LmdbTxn& txn);
 [[nodiscard]] Result<MDB_dbi> open_table(const LmdbTxn& txn, const std::string& name,
                                          unsigned flags);
 inline constexpr const char* kOutboxTable = "outbox";

@@ -173,16 +173,8 @@ Result<std::vector<std::string>> accept_keys(const LedgerOptions& options, const
                                              bool dry_run) {
   KeyConflicts conflicts;
   const auto change = [&](const LmdbTxn& txn, const MetaTable& meta) -> Result<void> {
-    SO_TRY(const std::vector<std::string> stored, stored_scopes(txn));
-    const auto remembers = [&](const std::string& scope) -> Result<bool> {
-      if (std::ranges::find(stored, scope) == stored.end()) return false;
-      SO_TRY(const MDB_dbi table, open_table(txn, RowTable::table_name(scope), MDB_INTEGERKEY));
-      MDB_stat stat{};
-      if (const int rc = mdb_stat(txn.get(), table, &stat); rc != 0)
-        return lmdb_fail("mdb_stat", rc);
-      return stat.ms_entries > 0;
-    };
-    SO_TRY(conflicts, put_key_marks(txn, meta, keys, keys.now, remembers));
+    SO_TRY(const std::vector<std::string> with_rows, scopes_with_rows(txn));
+    SO_TRY(conflicts, put_key_marks(txn, meta, keys, keys.now, with_rows));
     for (const std::string& scope : conflicts.scopes)
       SO_CHECK(meta.put_adopted_at(txn, scope, keys.now));
     return {};

@@ -1,6 +1,7 @@
 #include "plugin/pipeline/holds.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sendonce {
 namespace {
@@ -122,7 +123,8 @@ bool Holds::open_for(const Verdict& verdict, LookupHash recipient, MonoTime now,
                    now);
       return true;
     case Fault::provider:
-      if (++failures_in_a_row_ >= options_.breaker_open_after)
+      if (std::exchange(last_failure_, now) != now) ++failures_in_a_row_;
+      if (failures_in_a_row_ >= options_.breaker_open_after)
         open_by(probe, {}, Fault::provider, verdict.reason, now);
       return true;
     case Fault::none:

@@ -22,7 +22,9 @@
 namespace sendonce {
 
 struct HoldOptions {
-  std::uint32_t breaker_open_after = 20;  // retryable faults in a row
+  // Retryable faults in a row. Those of one instant count once: a connection that goes takes many
+  // calls with it, and says one thing.
+  std::uint32_t breaker_open_after = 20;
   Duration probe_first = std::chrono::seconds(5);
   Duration probe_max = std::chrono::seconds(60);
 };
@@ -81,6 +83,7 @@ class Holds {
   HoldOptions options_;
   std::map<std::string, Hold, std::less<>> holds_{};  // "" = the whole provider
   std::uint32_t failures_in_a_row_ = 0;
+  std::optional<MonoTime> last_failure_{};
   std::uint32_t last_probe_ = 0;
   struct Sighting {
     LookupHash recipient{};

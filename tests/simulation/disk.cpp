@@ -206,7 +206,6 @@ Result<std::vector<TicketedReply>> DiskLedger::commit(std::span<const TicketedRe
     }
     return std::unexpected(std::move(error));
   };
-  if (const auto code = fault_at(CommitStage::write)) return give_up({*code, "injected"});
   reserve_serials(batch.size());
   std::vector<TicketedReply> replies;
   replies.reserve(batch.size());
@@ -216,6 +215,8 @@ Result<std::vector<TicketedReply>> DiskLedger::commit(std::span<const TicketedRe
     replies.push_back({.ticket = request.ticket, .reply = std::move(*reply)});
     store.next_request();
   }
+  // The map may be full at any page: what the batch took from the agenda has to come back.
+  if (const auto code = fault_at(CommitStage::write)) return give_up({*code, "injected"});
   if (auto done = work.finish(); !done) return give_up(std::move(done).error());
   if (const auto code = fault_at(CommitStage::before_commit)) return give_up({*code, "injected"});
   // Durable from here on.

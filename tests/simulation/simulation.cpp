@@ -427,6 +427,7 @@ void Simulation::run() {
   boot();
   play(begin_ + plan_.length, false);
   heal();
+  if (!plan_.calm && world_.chance(0.3)) replay_everything();  // they are ahead of what is sent now
   prove_health();
   play(world_.mono() + kEndsWithin, true);
   if (!book_.all_ended()) broken(9, "not everything has ended: " + book_.what_is_open());

@@ -37,7 +37,7 @@ class KeyMarksTest : public testing::Test {
   LedgerOptions options(std::optional<KeyMarks> keys) const {
     LedgerOptions o;
     o.directory = dir_.path();
-    o.scopes = {"orders"};
+    o.scopes = scopes_;
     o.map_bytes = std::uint64_t{64} << 20U;
     o.reserve_bytes = std::uint64_t{1} << 20U;
     o.check_file_system = false;
@@ -71,6 +71,7 @@ class KeyMarksTest : public testing::Test {
   }
 
   TempDir dir_{};
+  std::vector<std::string> scopes_{"orders"};
   std::uint64_t rows_ = 0;
   ClaimReply reply_{};
 };
@@ -124,6 +125,32 @@ TEST_F(KeyMarksTest, OtherNormalFormsAreRefused) {
   KeyMarks other = marks(kUsual);
   other.normal_forms = 2;
   EXPECT_THAT(open(other), HasSubstr("normal forms"));
+}
+
+// Rows of a class that is not configured just now would not be found when it comes back.
+TEST_F(KeyMarksTest, AClassThatIsAwayIsNotForgotten) {
+  ASSERT_THAT(open(marks(kUsual), kNoon), IsEmpty());
+  const auto without_orders = [](std::string app) {
+    KeyMarks keys = marks(kUsual);
+    keys.scopes[0].scope = "news";
+    keys.apps[0].app = std::move(app);
+    return keys;
+  };
+  scopes_ = {"news"};
+  EXPECT_THAT(open(without_orders("fcm:two")), HasSubstr("fcm:one"));
+  KeyMarks forms = without_orders("fcm:one");
+  forms.normal_forms = 2;
+  EXPECT_THAT(open(forms), HasSubstr("normal forms"));
+
+  KeyMarks accepted = without_orders("fcm:two");
+  accepted.now = kNoon + hours(1);
+  ASSERT_TRUE(accept_keys(options({}), accepted, false).has_value());
+  EXPECT_THAT(open(accepted), IsEmpty());
+  scopes_ = {"orders", "news"};
+  KeyMarks both = accepted;
+  both.scopes.push_back(marks(kUsual).scopes[0]);
+  ASSERT_THAT(open(both, kNoon + hours(1) - Duration(1)), IsEmpty());
+  EXPECT_EQ(std::get<Claimed>(reply_).carried, Effect::maybe_sent);
 }
 
 TEST_F(KeyMarksTest, ALedgerThatRemembersNothingTakesAnything) {

@@ -180,12 +180,23 @@ TEST(Holds, BreakerOpensAfterFaultsInARow) {
   Holds h({.breaker_open_after = 3});
   const Verdict v = of(Fault::provider, FaultScope::delivery);
   EXPECT_FALSE(h.report(v, "", kUser, kStart));
-  EXPECT_FALSE(h.report(v, "", kUser, kStart));
-  h.report(fine(), "", kUser, kStart);
-  EXPECT_FALSE(h.report(v, "", kUser, kStart));
-  EXPECT_FALSE(h.report(v, "", kUser, kStart));
-  EXPECT_TRUE(h.report(v, "", kUser, kStart));
-  EXPECT_FALSE(h.may_start("", kStart));
+  EXPECT_FALSE(h.report(v, "", kUser, kStart + milliseconds(1)));
+  h.report(fine(), "", kUser, kStart + milliseconds(1));
+  EXPECT_FALSE(h.report(v, "", kUser, kStart + milliseconds(2)));
+  EXPECT_FALSE(h.report(v, "", kUser, kStart + milliseconds(3)));
+  EXPECT_TRUE(h.report(v, "", kUser, kStart + milliseconds(4)));
+  EXPECT_FALSE(h.may_start("", kStart + milliseconds(4)));
+}
+
+TEST(Holds, CallsLostWithOneConnectionAreOneFault) {
+  Holds h({.breaker_open_after = 3});
+  const Verdict lost = of(Fault::provider, FaultScope::delivery);
+  for (int call = 0; call < 100; ++call) h.report(lost, "", kUser, kStart);
+  EXPECT_TRUE(h.may_start("", kStart));
+  for (int call = 0; call < 100; ++call) h.report(lost, "", kUser, kStart + seconds(1));
+  EXPECT_TRUE(h.may_start("", kStart + seconds(1)));
+  h.report(lost, "", kUser, kStart + seconds(2));
+  EXPECT_FALSE(h.may_start("", kStart + seconds(2)));
 }
 
 TEST(Limiter, GivesOneSecondsBurstAndThenItsRate) {
