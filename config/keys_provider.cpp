@@ -115,7 +115,8 @@ constexpr std::array kKeys{
          .default_words = "no limit"}),
     keys::integer<keys::Path<&C::breaker_open_after>>(
         {.path = "breaker.open_after",
-         .doc = "Failures of the provider in a row that pause it; those of one moment count as one.",
+         .doc =
+             "Failures of the provider in a row that pause it; those of one moment count as one.",
          .reload = OnReload::now},
         {1, 1'000'000}),
     keys::duration<keys::Path<&C::breaker_probe>>(

@@ -58,9 +58,8 @@ Result<std::string> other_normal_forms(const LmdbTxn& txn, const MetaTable& meta
 
 }  // namespace
 
-Result<KeyConflicts> put_key_marks(const LmdbTxn& txn, const MetaTable& meta,
-                                   const KeyMarks& marks, WallTime memory_now,
-                                   const std::vector<std::string>& with_rows) {
+Result<KeyConflicts> put_key_marks(const LmdbTxn& txn, const MetaTable& meta, const KeyMarks& marks,
+                                   WallTime memory_now, const std::vector<std::string>& with_rows) {
   KeyConflicts found;
   for (const ScopeKeys& wanted : marks.scopes) {
     SO_TRY(StoredKeys stored, read_keys(txn, meta, wanted.scope));

@@ -52,10 +52,12 @@ class Planner {
   void add_troubles();
   void add_haunting();
   void add_slow_probes();
+  void add_orphans();
   void add_faults();
 
   Random random_;
   Plan plan_{};
+  bool orphans_ = false;
 };
 
 void Planner::add_providers() {
@@ -230,6 +232,7 @@ void Planner::add_troubles() {
   }
   if (chance(0.25)) add_haunting();
   if (chance(0.15)) add_slow_probes();
+  if (chance(0.1)) add_orphans();
   std::ranges::sort(plan_.troubles, {}, &TroublePlan::at);
 }
 
@@ -246,6 +249,9 @@ void Planner::add_haunting() {
   if (chance(0.3))
     plan_.moods.push_back({below(plan_.providers.size()), Duration(0),
                            at + between(Duration(0), seconds(2)), Mood::no_receipts});
+  // What the first request was is known by a late settlement alone.
+  if (chance(0.4))
+    for (ClassConfig& c : plan_.classes) c.ambiguous_default = AmbiguityPolicy::resend_with_key;
 }
 
 // A provider is held, its probes wait long for their turn, and some come too late.
@@ -257,6 +263,20 @@ void Planner::add_slow_probes() {
   plan_.network.queueing = between(seconds(4), seconds(10));
   for (ClassConfig& c : plan_.classes)
     if (chance(0.7)) c.expires = between(seconds(5), seconds(20));
+}
+
+// Rows that wait have lost their messages: the ledger alone ends them, and its map is full.
+void Planner::add_orphans() {
+  for (std::size_t p = 0; p < plan_.providers.size(); ++p)
+    plan_.moods.push_back(
+        {p, Duration(0), seconds(40), chance(0.5) ? Mood::unavailable : Mood::throttling});
+  for (std::size_t c = 0; c < plan_.classes.size(); ++c) {
+    plan_.classes[c].retry.attempts = 6;
+    plan_.classes[c].expires = between(seconds(30), minutes(2));
+    plan_.troubles.push_back(
+        {.at = between(seconds(1), seconds(20)), .trouble = Trouble::purge, .number = c});
+  }
+  orphans_ = true;
 }
 
 void Planner::add_faults() {
@@ -276,7 +296,8 @@ void Planner::add_faults() {
                               .number = below(plan_.classes.size())});
   }
   plan_.disk = {.exhausted = some(0.05), .before_commit = some(0.02), .after_commit = some(0.03)};
-  if (chance(0.1)) plan_.disk.exhausted = 0.4;
+  if (orphans_ || chance(0.1)) plan_.disk.exhausted = 0.4;
+  if (chance(0.1)) plan_.disk.after_commit = 0.2;
   plan_.lane.crash_before = some(0.01);
   plan_.lane.crash_after = some(0.01);
   plan_.network.noise = some(0.3);
@@ -284,6 +305,10 @@ void Planner::add_faults() {
   if (chance(0.2)) plan_.drift = (static_cast<double>(below(200)) - 100) * 1e-5;
   if (chance(0.1)) plan_.wall_offset = between(-hours(30), hours(3));
   plan_.apns_reads_times = chance(0.5);
+  if (chance(0.05)) {  // less than a token is kept for: it looks young, and is from a time to come
+    plan_.wall_offset = between(minutes(5), minutes(40));
+    plan_.apns_reads_times = true;
+  }
 }
 
 Plan Planner::make() {

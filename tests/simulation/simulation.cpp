@@ -50,7 +50,7 @@ class Simulation {
   void prove_health();
   [[nodiscard]] bool blocked();
   void remember();
-  void replay_everything();
+  void replay(double copies);  // of each message, on average
   [[nodiscard]] bool steady_clock() const {
     return plan_.wall_offset == Duration(0) && plan_.drift == 0 &&
            std::ranges::none_of(plan_.troubles, [](const TroublePlan& t) {
@@ -388,12 +388,12 @@ void Simulation::prove_health() {
 // Law 13: everything is published once more within its retention, after the clock was wrong for a
 // while, and nothing may be sent again.
 void Simulation::remember() {
-  replay_everything();
+  replay(0.3);
   play(world_.mono() + minutes(30), true);
   world_.step_wall(hours(100));
   play(world_.mono() + seconds(10), false);
   world_.right_clock();
-  replay_everything();
+  replay(0.3);
   play(world_.mono() + minutes(30), true);
   if (!world_.chance(0.3)) return;
   // Long after: forgotten, by both clocks.
@@ -413,11 +413,12 @@ bool Simulation::blocked() {
   });
 }
 
-void Simulation::replay_everything() {
+void Simulation::replay(double copies) {
   world_.hit(Probe::duplicate_within_retention);
   std::vector<std::pair<std::size_t, std::string>> bodies;
-  for (const MessagePlan& m : plan_.messages)
-    if (world_.chance(0.3)) bodies.emplace_back(m.message_class, m.body);
+  for (double left = copies; left > 0; left -= 1)
+    for (const MessagePlan& m : plan_.messages)
+      if (world_.chance(left)) bodies.emplace_back(m.message_class, m.body);
   for (auto& [c, body] : bodies) server_.publish(c, std::move(body));
 }
 
@@ -427,7 +428,8 @@ void Simulation::run() {
   boot();
   play(begin_ + plan_.length, false);
   heal();
-  if (!plan_.calm && world_.chance(0.3)) replay_everything();  // they are ahead of what is sent now
+  // What needs no call is ahead of what is sent now.
+  if (!plan_.calm && world_.chance(0.3)) replay(3.0);
   prove_health();
   play(world_.mono() + kEndsWithin, true);
   if (!book_.all_ended()) broken(9, "not everything has ended: " + book_.what_is_open());
