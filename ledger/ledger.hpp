@@ -57,6 +57,7 @@ struct ClaimRequest {
   // ends the row: failed with its dead letter due, or unknown when an earlier attempt may have
   // sent.
   std::string refused{};
+  RequestHash request{};  // of the call that would follow; kept while nothing may have been sent
 };
 
 // The engine's decision about an attempt (or about a claim that it will not follow up).
@@ -73,7 +74,6 @@ struct Settlement {
   Duration retention{};
   bool exceptional_only = false;  // events = "exceptions": an accepted outcome makes no event
   std::string event_id{};
-  RequestHash request{};  // kept when the row has none yet
   // With a device fault that passed the hygiene rules (pipeline/hygiene.hpp).
   struct DeviceChange {
     DeviceHash hash{};
@@ -125,7 +125,7 @@ struct Claimed {
   Effect carried = Effect::not_sent;   // what earlier attempts may have caused
   std::uint16_t attempts = 0;          // counted so far, a stale claim included
   bool taken_over = false;             // from a claim that was never settled
-  RequestHash request{};               // of the first attempt
+  RequestHash request{};               // of the first call that may have been sent
   bool receipt_missing = false;        // an earlier 2xx came without its receipt (law 6)
   WallTime deadline{WallTime::max()};  // the row's; a later duplicate has a later one of its own
 };

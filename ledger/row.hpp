@@ -61,7 +61,9 @@ struct Row {
   WallTime ended{};       // once ended
   WallTime keep_until{};  // once ended
   Fingerprint fingerprint{};
-  RequestHash request{};  // of the first attempt; all zero when the policy needs none
+  // Of the first call that may have been sent, or of the one that is claimed; all zero when the
+  // policy needs none.
+  RequestHash request{};
   std::string message_class{};
   std::string provider{};
   std::string ref{};

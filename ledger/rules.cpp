@@ -128,6 +128,8 @@ ClaimDecision take_claim(Row&& row, bool taken_over, const ClaimRequest& request
   row.keep_until = row.deadline + request.retention;
   row.provider = bounded(request.provider, kNameMax);
   row.ref = bounded(request.ref, kRefMax);
+  // Before the call: whoever finds the claim left behind must know what it may have sent.
+  if (row.effect == Effect::not_sent || row.request == RequestHash{}) row.request = request.request;
   ClaimDecision decision;
   decision.reply = claimed_reply(row, taken_over);
   decision.fence_used = true;
@@ -216,7 +218,6 @@ SettleDecision settle_current(Row&& row, const Settlement& settlement, const Rul
     row.fault = settlement.verdict.fault;
   }
   if (settlement.counted && row.attempts < UINT16_MAX) ++row.attempts;
-  if (row.request == RequestHash{}) row.request = settlement.request;
   const State state = final_state(settlement.state, row.effect);
   SettleDecision decision;
   if (state == State::waiting) {
@@ -245,7 +246,6 @@ SettleDecision settle_late(Row&& row, const Settlement& settlement, const RuleCo
     return decision;
   }
   keep_receipt(row, settlement, context.now);
-  if (row.request == RequestHash{}) row.request = settlement.request;
   row.effect = std::max(row.effect, settlement.verdict.effect);
   if (has_ended(row.state) && row.state != State::accepted && row.effect == Effect::sent) {
     row.state = State::accepted;

@@ -132,6 +132,8 @@ void Engine::claim(Delivery& d) {
   HeldMessage& held = *d.message;
   d.stage = Stage::claiming;
   d.due = {};
+  const bool repeatable =
+      d.request && c.ambiguous(held.note.channel) == AmbiguityPolicy::resend_with_key;
   if (d.request) {
     // The call must have ended before the lease does.
     d.request->not_after_wall = d.deadline;
@@ -154,7 +156,8 @@ void Engine::claim(Delivery& d) {
                                  .ref = target(d).ref,
                                  .device = DeviceClaim{d.device, target(d).registered_at},
                                  .event_id = held.note.event_id,
-                                 .refused = d.refused});
+                                 .refused = d.refused,
+                                 .request = repeatable ? request_hash(*d.request) : RequestHash{}});
 }
 
 void Engine::on_claim(Delivery& d, ClaimReply reply) {
@@ -207,12 +210,9 @@ void Engine::on_claimed(Delivery& d, const Claimed& claimed) {
     return give_back(d, Duration::zero(), "claimed without a request");
   }
   d.request->not_after_wall = std::min(d.request->not_after_wall, claimed.deadline);
-  if (ambiguous == AmbiguityPolicy::resend_with_key) {
-    d.request_hash = request_hash(*d.request);
-    if (claimed.carried != Effect::not_sent && claimed.request != RequestHash{} &&
-        claimed.request != d.request_hash)
-      return give_up(d, "request_changed");
-  }
+  if (ambiguous == AmbiguityPolicy::resend_with_key && claimed.carried != Effect::not_sent &&
+      claimed.request != request_hash(*d.request))
+    return give_up(d, "request_changed");
   call(d);
 }
 

@@ -102,8 +102,7 @@ void Engine::settle(Delivery& d) {
                .dead_letter = d.decision.dead_letter,
                .retention = c.config.retention,
                .exceptional_only = c.config.events == EventsMode::exceptions,
-               .event_id = d.message->note.event_id,
-               .request = d.request_hash};
+               .event_id = d.message->note.event_id};
   if (!d.decision.reason.empty()) s.verdict.reason = d.decision.reason;
   if (d.device_believed) {
     s.device = Settlement::DeviceChange{.hash = d.device,

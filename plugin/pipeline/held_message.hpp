@@ -52,7 +52,6 @@ struct Delivery {
   std::optional<Key> previous_key{};
   Fingerprint fingerprint{};
   DeviceHash device{};
-  RequestHash request_hash{};
   std::string refused{};  // the payload or destination is at fault
   std::string part{};     // of the provider, once a verdict has named it
   ProbeId probe{};        // of the provider's holds, until it is reported or lost

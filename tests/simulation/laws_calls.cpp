@@ -134,7 +134,8 @@ void LawBook::check_repeat(const Known& known, const Attempt& now) {
     doubt = doubt || doubtful;
     if (ambiguous == AmbiguityPolicy::resend && settled && a.told == Told::no_receipt)
       broken(6, who + " is sent again after a success without a receipt");
-    if (ambiguous == AmbiguityPolicy::resend_with_key && settled && doubtful &&
+    const bool remembered = a.fence != Fence{};  // by this ledger
+    if (ambiguous == AmbiguityPolicy::resend_with_key && doubtful && remembered &&
         (a.path != now.path || a.body != now.body))
       broken(6, who + " is repeated with other bytes");
   }

@@ -156,7 +156,12 @@ void LawBook::check_key(const Known& known, bool calm) const {
     if (!doubt && row.attempts < 1) broken(6, who + " is unknown without a reason");
     if (policy(known).ambiguous(Channel::push) == AmbiguityPolicy::give_up)
       world_.hit(Probe::give_up_in_doubt);
-    if (row.reason == "request_changed") world_.hit(Probe::request_changed);
+    if (row.reason == "request_changed") {
+      world_.hit(Probe::request_changed);
+      // Of the same content APNs gets the same bytes; FCM a lifetime that shrinks.
+      if (providers_[known.provider].kind == ProviderKind::apns)
+        broken(6, who + " is given up as changed, and its request never changes");
+    }
   }
   if (row.reason.starts_with("attempts exhausted")) world_.hit(Probe::attempts_exhausted);
   if (!calm) return;

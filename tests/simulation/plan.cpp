@@ -53,6 +53,7 @@ class Planner {
   void add_haunting();
   void add_slow_probes();
   void add_orphans();
+  void add_crowd();
   void add_faults();
 
   Random random_;
@@ -233,6 +234,7 @@ void Planner::add_troubles() {
   if (chance(0.25)) add_haunting();
   if (chance(0.15)) add_slow_probes();
   if (chance(0.1)) add_orphans();
+  if (chance(0.1)) add_crowd();
   std::ranges::sort(plan_.troubles, {}, &TroublePlan::at);
 }
 
@@ -277,6 +279,16 @@ void Planner::add_orphans() {
         {.at = between(seconds(1), seconds(20)), .trouble = Trouble::purge, .number = c});
   }
   orphans_ = true;
+}
+
+// A provider is held until the end of the faults, and nothing that waits for it needs a call.
+void Planner::add_crowd() {
+  plan_.crowd = true;
+  for (std::size_t p = 0; p < plan_.providers.size(); ++p) {
+    plan_.providers[p].breaker_probe = seconds(5);
+    plan_.moods.push_back({p, plan_.length / 3, 2 * plan_.length, Mood::credential_bad});
+  }
+  for (ClassConfig& c : plan_.classes) c.expires = between(seconds(5), seconds(10));
 }
 
 void Planner::add_faults() {

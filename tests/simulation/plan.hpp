@@ -88,6 +88,7 @@ struct Plan {
   NetworkOptions network{};
   double service_noise = 0;
   bool apns_reads_times = false;
+  bool crowd = false;  // what is known already is published again, many times, before what is fresh
   double drift = 0;
   Duration wall_offset{};
   std::size_t rows_max = 0;

@@ -428,8 +428,7 @@ void Simulation::run() {
   boot();
   play(begin_ + plan_.length, false);
   heal();
-  // What needs no call is ahead of what is sent now.
-  if (!plan_.calm && world_.chance(0.3)) replay(3.0);
+  if (plan_.crowd) replay(6.0);
   prove_health();
   play(world_.mono() + kEndsWithin, true);
   if (!book_.all_ended()) broken(9, "not everything has ended: " + book_.what_is_open());

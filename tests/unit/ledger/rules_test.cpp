@@ -125,18 +125,6 @@ TEST(DecideSettle, ProofsOfASendAreNeverDropped) {
   EXPECT_EQ(row.receipts.back().fence, Fence(89));
 }
 
-// Found by the simulator: the row knew of no request, and the repeat differed from the first.
-TEST(DecideSettle, ALateSettlementKeepsWhatItsRequestWas) {
-  Settlement late = settle_of(1, Fence(8), State::waiting, Effect::maybe_sent);
-  late.request.bytes[0] = 7;
-  const SettleDecision kept = decide_settle(claimed_row(), late, kContext);
-  ASSERT_TRUE(kept.write.has_value());
-  EXPECT_EQ(kept.write->request, late.request);
-  Row known = claimed_row();
-  known.request.bytes[0] = 1;
-  EXPECT_EQ(decide_settle(known, late, kContext).write.value_or(Row{}).request, known.request);
-}
-
 TEST(DecideSettle, ALateProofForARowTheReaperEndedIsTaken) {
   Row row = claimed_row();
   RuleContext later = kContext;
