@@ -269,8 +269,10 @@ std::optional<Duration> Engine::idle_for(const Delivery& d) const {
   if (d.stage != Stage::queued) return std::nullopt;
   if (draining_) return Duration::zero();
   const ProviderState& p = *providers_[d.provider.get()];
-  if (p.holds.held(d.part, now_.mono) || unreachable(p)) return options_.hold_max;
-  return std::nullopt;
+  if (!p.holds.held(d.part, now_.mono) && !unreachable(p)) return std::nullopt;
+  // Nobody knows for how long. Half of the time that it has: the provider may be well before then.
+  const Duration half = (d.deadline - now_.wall) / 2;
+  return std::max(std::min(half, options_.hold_max), kWorthHandingBack);
 }
 
 // A message all of whose deliveries wait for long goes back to the broker, which has the longer

@@ -231,7 +231,7 @@ void Planner::add_troubles() {
                                  1,
          .place = place});
   }
-  if (chance(0.25)) add_haunting();
+  if (chance(0.35)) add_haunting();
   if (chance(0.15)) add_slow_probes();
   if (chance(0.1)) add_orphans();
   if (chance(0.1)) add_crowd();
@@ -248,12 +248,15 @@ void Planner::add_haunting() {
     plan_.troubles.push_back(
         {.at = at + length + between(Duration(0), seconds(1)), .trouble = Trouble::kill});
   plan_.network.latency = between(milliseconds(100), milliseconds(400));
-  if (chance(0.3))
-    plan_.moods.push_back({below(plan_.providers.size()), Duration(0),
-                           at + between(Duration(0), seconds(2)), Mood::no_receipts});
-  // What the first request was is known by a late settlement alone.
-  if (chance(0.4))
-    for (ClassConfig& c : plan_.classes) c.ambiguous_default = AmbiguityPolicy::resend_with_key;
+  const auto decide_as = [&](AmbiguityPolicy policy) {
+    for (ClassConfig& c : plan_.classes) c.ambiguous_default = policy;
+  };
+  // What the first call was, and how it went, is known by its claim and a late settlement alone.
+  if (chance(0.3)) return decide_as(AmbiguityPolicy::resend_with_key);
+  if (chance(0.5)) return;
+  decide_as(AmbiguityPolicy::resend);
+  plan_.moods.push_back({below(plan_.providers.size()), Duration(0),
+                         at + between(Duration(0), seconds(2)), Mood::no_receipts});
 }
 
 // A provider is held, its probes wait long for their turn, and some come too late.

@@ -85,6 +85,10 @@ void Server::answer(std::size_t message_class, std::uint64_t seq, Reply reply, D
       break;
     }
     case Reply::nak:
+      if (world_.tracing())
+        world_.tell("server", "has message " + std::to_string(seq) + " of class " +
+                                  std::to_string(message_class) + " handed back for " +
+                                  text_of(delay));
       m.not_before = world_.mono() + delay;
       break;
     case Reply::progress:

@@ -118,6 +118,7 @@ probability = 0.02
 seed = 51
 status = 429
 reason = "TooManyRequests"
+headers = { retry-after = "2" }
 )";
 
 template <class T>

@@ -63,8 +63,9 @@ Result<void> Play::run() {
     SO_TRY(const std::uint64_t seq, store(message));
     owed_.push_back({seq, message.refs});
   }
-  std::fprintf(stderr, "\nwaiting until all is settled\n");
+  std::fprintf(stderr, "\n");
   SO_CHECK(wait_until_settled());
+  std::fprintf(stderr, "\n");
   if (!world_->stop_daemon())
     return fail(Errc::internal, "the daemon did not stop well, see its log");
   if (!world_->stop_provider()) return fail(Errc::internal, "the provider did not stop well");
@@ -366,6 +367,8 @@ Result<void> Play::wait_until_settled() {
     if (!left || !text) return false;
     const Json all = Json::parse(*text, nullptr, false);
     if (!all.is_object() || all.value("/ledger/outbox_entries"_json_pointer, 1) != 0) return false;
+    std::fprintf(stderr, "\rwaiting until all is settled: %llu left   ",
+                 static_cast<unsigned long long>(*left));
     if (*left == 0) return true;
     // A killed nats-server may count acked messages as delivered for good: then nothing moves.
     std::string now = std::to_string(*left);

@@ -146,6 +146,21 @@ TEST_F(EngineTest, AHeldProviderDoesNotFillItsClass) {
   EXPECT_EQ(broker.credits[0], 16U);
 }
 
+// Found by the simulator: the provider was well again in time, and the message came back too late.
+TEST_F(EngineTest, WhatGoesBackFromAHeldProviderComesBackWithinItsTime) {
+  arrive(message(1, token("aa")));
+  transport.answer_status(403);
+  step();
+  for (std::uint64_t i = 2; i <= 60; ++i) {
+    Message brief = message(i, token("t" + std::to_string(i)), "e" + std::to_string(i));
+    brief.stored_at = clock.wall() - minutes(10) + seconds(12);
+    arrive(std::move(brief));
+  }
+  wait(seconds(2));
+  ASSERT_EQ(broker.naked.size(), 60U - 48U);
+  for (const auto& [reply, delay] : broker.naked) EXPECT_LE(delay, seconds(6));
+}
+
 TEST_F(EngineTest, LongWaitsGoBackToTheBroker) {
   arrive(message(1, token("aa")));
   HttpAnswer a;
