@@ -58,13 +58,23 @@ class Bench:
             command.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
         return quiet(command, ROOT, self.log) == 0
 
+    def contents_of(self, patch):
+        names = re.findall(r"^\+\+\+ b/(\S+)", patch.read_text(encoding="utf-8"), re.MULTILINE)
+        return {name: (self.source / name).read_bytes() for name in names}
+
+    def restore(self, contents):
+        for name, text in contents.items():
+            (self.source / name).write_bytes(text)
+
     def make(self):
         command = ["ninja", "-C", str(self.build), f"-j{self.jobs}", "sendonce-sim"]
         return quiet(command, ROOT, self.log) == 0
 
-    def apply(self, patch, reverse=False):
-        command = ["patch", "-p1", "--quiet", "--no-backup-if-mismatch", "-i", str(patch)]
-        return quiet(command + (["-R"] if reverse else []), self.source, self.log) == 0
+    def apply(self, patch):
+        # Without fuzz: a hunk that is put in a place of patch's own choice is another mutant.
+        command = ["patch", "-p1", "--quiet", "--no-backup-if-mismatch", "--fuzz=0",
+                   "--reject-file=-", "-i", str(patch)]
+        return quiet(command, self.source, self.log) == 0
 
     def play(self, seeds):
         program = self.build / "bin" / "sendonce-sim"
@@ -89,14 +99,15 @@ def equivalents():
 
 def try_mutant(bench, patch, seeds, harmless):
     name = patch.stem
-    if not bench.apply(patch):
-        return "BROKEN", "the patch does not apply: the code has changed"
+    whole = bench.contents_of(patch)
     try:
+        if not bench.apply(patch):
+            return "BROKEN", "the patch does not apply: the code has changed"
         if not bench.make():
             return "BROKEN", f"does not build, see {bench.log}"
         caught = bench.play(seeds)
     finally:
-        bench.apply(patch, reverse=True)
+        bench.restore(whole)
     if caught:
         return "caught", caught
     if name in harmless:
