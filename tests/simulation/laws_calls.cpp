@@ -227,6 +227,8 @@ void LawBook::note_health(const Attempt& attempt, Told told, const Reply* reply)
       hold.refused = ++order_;
       [[fallthrough]];
     case Blame::setup:
+      // A token of the other environment: its answer tells no more than that of a bad one.
+      if (!reply->wide) hold = HoldFacts{};
       if (!reply->wide || hold.held) return;
       // A tripped breaker may have opened it before.
       hold.held = true;
