@@ -49,6 +49,20 @@ class Text {
   sendonce_text text_{buffer_.data(), buffer_.size(), 0};
 };
 
+std::uint32_t log_flags(Level least) {
+  switch (least) {
+    case Level::debug:
+      return SENDONCE_HOST_LOG_DEBUG;
+    case Level::info:
+      return 0;
+    case Level::warn:
+      return SENDONCE_HOST_LOG_WARN;
+    case Level::error:
+      return SENDONCE_HOST_LOG_ERROR;
+  }
+  return 0;
+}
+
 int exit_code_of(sendonce_rc rc) {
   switch (rc) {
     case SENDONCE_OK:
@@ -137,6 +151,7 @@ int Daemon::run() {
   sendonce_host host{};
   host.struct_size = sizeof host;
   host.abi_minor = SENDONCE_ABI_MINOR;
+  host.flags = log_flags(level());
   host.admin_fd = -1;
   host.name = "sendonced";
   host.ctx = this;

@@ -28,6 +28,17 @@ TEST_F(DaemonTest, DeliversEachOnceAndDuplicatesNever) {
   EXPECT_EQ(rows().size(), 60U);
 }
 
+TEST_F(DaemonTest, TheLogLevelIsThatOfTheCommandLine) {
+  make({.log_level = "debug"});
+  start();
+  publish(0, 2);
+  publish(0, 2);
+  ASSERT_TRUE(settled());
+  EXPECT_EQ(stop(), EX_OK);
+  EXPECT_THAT(log(), HasSubstr("level=debug event=claim.duplicate"));
+  EXPECT_THAT(log(), HasSubstr("level=info"));
+}
+
 // ---- refusals ---------------------------------------------------------------------------------
 
 TEST_F(DaemonTest, ABadConfigurationIsRefusedByLineAndColumn) {

@@ -77,6 +77,11 @@ typedef struct sendonce_state_event {
 /* The callbacks below come from pump(), on its thread, unless this flag is set: then they come at
  * once, from any thread of the library, and must not block. */
 #define SENDONCE_HOST_ANY_THREAD 1u
+/* What is logged, through `log` or to stderr: at most one of these. None: INFO and worse. A host
+ * that filters by itself still saves the work of making what it would throw away. */
+#define SENDONCE_HOST_LOG_DEBUG 2u /* everything */
+#define SENDONCE_HOST_LOG_WARN 4u  /* WARN and worse */
+#define SENDONCE_HOST_LOG_ERROR 8u /* ERROR alone */
 
 /* What the host lends. The struct is copied by open; `ctx` must outlive the instance. */
 typedef struct sendonce_host {
