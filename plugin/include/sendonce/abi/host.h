@@ -113,9 +113,10 @@ typedef struct sendonce_module_api {
   uint32_t abi_minor;  /* highest minor version that the library implements */
   const char* version; /* of the library, semver, for logs */
 
-  /* Reads the configuration file and says what is wrong with it. Touches no state, opens no ledger
-   * and no connection; may be called at any time, also beside a running instance. OK when there
-   * is no finding of level ERROR, else INVALID. `finding` may be NULL. [any] */
+  /* Reads the configuration file and, as start would, the credentials and certificates it names,
+   * and says what is wrong with them. Touches no state, opens no ledger and no connection; may be
+   * called at any time, also beside a running instance. OK when there is no finding of level ERROR,
+   * else INVALID or DENIED as from open. `finding` may be NULL. [any] */
   sendonce_rc (*check)(const char* path, sendonce_finding_fn finding, void* ctx,
                        sendonce_text* error);
 
