@@ -16,6 +16,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "plugin/cli/usage.hpp"
 #include "plugin/core/clock.hpp"
 #include "plugin/core/log.hpp"
 #include "plugin/host/service_manager.hpp"
@@ -225,9 +226,10 @@ int Daemon::stop(int signals) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app{
+  CLI::App app(
       "sendonced: delivers notifications from NATS JetStream, at most once per key\n\n"
-      "example: sendonced --config /etc/sendonce/sendonce.toml"};
+      "example: sendonced --config /etc/sendonce/sendonce.toml",
+      "sendonced");
   app.add_option("-c,--config", options.config, "configuration file")->capture_default_str();
   app.add_option("--log-format", options.log_format, "logfmt or json")
       ->check(CLI::IsMember({"logfmt", "json"}))
@@ -244,9 +246,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    const bool asked = e.get_exit_code() == 0;
-    app.exit(e);
-    return asked ? EX_OK : EX_USAGE;
+    return cli::usage_failed(app, e);
   }
   return Daemon(std::move(options), *api).run();
 }

@@ -291,6 +291,8 @@ void NatsBroker::log_changes(std::unique_lock<std::mutex>& lock) {
     if (state.ready == slot.logged_ready && state.reason == slot.logged_reason) continue;
     slot.logged_ready = state.ready;
     slot.logged_reason = state.reason;
+    else if (state.opening && !state.fatal)  // a start that goes well is no warning
+      lines.push_back({Level::info, "lane.not_ready", slot.class_name, std::move(state.reason)});
     if (state.ready)
       lines.push_back({Level::info, "lane.ready", slot.class_name, slot.lane.expected().durable});
     else

@@ -139,7 +139,7 @@ Result<UniqueFd> connect_unix(const std::string& path, Duration timeout) {
     case ENOENT:
     case ECONNREFUSED:
       return fail(Errc::unavailable,
-                  "no daemon is listening on " + path + ": start sendonced or use --offline");
+                  "no daemon is listening on " + path + ": is sendonced running?");
     case EACCES:
     case EPERM:
       return fail(Errc::denied, "no permission for " + path +

@@ -126,8 +126,7 @@ TEST(ConnectUnix, SaysWhatToDo) {
   const auto absent = connect_unix(at, seconds(1));
   ASSERT_FALSE(absent);
   EXPECT_EQ(absent.error().code, Errc::unavailable);
-  EXPECT_EQ(absent.error().text,
-            "no daemon is listening on " + at + ": start sendonced or use --offline");
+  EXPECT_EQ(absent.error().text, "no daemon is listening on " + at + ": is sendonced running?");
   leave_stale_socket(at);
   EXPECT_EQ(connect_unix(at, seconds(1)).error().text, absent.error().text);
 }
