@@ -77,7 +77,6 @@ class Broker {
 
   [[nodiscard]] virtual LaneState lane(ClassIndex message_class) const = 0;
   [[nodiscard]] virtual bool connected() const = 0;
-  virtual void flush() = 0;  // bounded; before a stop
 };
 
 }  // namespace sendonce

@@ -151,11 +151,4 @@ Result<UniqueFd> connect_unix(const std::string& path, Duration timeout) {
   }
 }
 
-AdminPeer peer_of(int socket) {
-  ucred credentials{};
-  socklen_t size = sizeof credentials;
-  ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size);
-  return {.uid = credentials.uid, .gid = credentials.gid, .pid = credentials.pid};
-}
-
 }  // namespace sendonce

@@ -131,16 +131,5 @@ TEST(ConnectUnix, SaysWhatToDo) {
   EXPECT_EQ(connect_unix(at, seconds(1)).error().text, absent.error().text);
 }
 
-TEST(PeerOf, IsTheProcessOnTheOtherSide) {
-  int pair[2] = {-1, -1};
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-  const UniqueFd one(pair[0]);
-  const UniqueFd other(pair[1]);
-  const AdminPeer peer = peer_of(one.get());
-  EXPECT_EQ(peer.uid, ::geteuid());
-  EXPECT_EQ(peer.gid, ::getegid());
-  EXPECT_EQ(peer.pid, ::getpid());
-}
-
 }  // namespace
 }  // namespace sendonce::test
