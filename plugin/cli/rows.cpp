@@ -72,6 +72,7 @@ class Printer {
   // What the daemon has in hand of the event, from the end of its answer.
   void held(std::string_view result) {
     const Json j = Json::parse(result, nullptr, false);
+    asked_daemon_ = j.is_object() && j.contains("held");
     for (const Json& d : j.is_object() ? j.value("held", Json::array()) : Json::array()) {
       ++held_;
       if (json_) {
@@ -93,7 +94,10 @@ class Printer {
                    rows_);
     if (!json_ && !story_) std::printf("%s", table_.text().c_str());
     if (rows_ + held_ > 0) return EX_OK;
-    note(story_ ? "no such row, and the daemon holds no such event" : "no such row");
+    note(asked_daemon_ ? "no such row, and the daemon does not hold the event now: it was never "
+                         "published, or waits on its stream (not pulled yet, or handed back while "
+                         "a provider is away, see sendonce status)"
+                       : "no such row");
     return 1;
   }
 
@@ -102,6 +106,7 @@ class Printer {
   bool story_;
   std::size_t rows_ = 0;
   std::size_t held_ = 0;
+  bool asked_daemon_ = false;  // for an event
   Table table_{{"key", "class", "provider", "state", "attempts", "ended", "reason"}};
 };
 
