@@ -38,8 +38,10 @@ void print_ledger(const Json& l) {
 }
 
 void print_status(const Json& j) {
-  std::printf("%s: %s (%s)\n\n", cell(j, "instance").c_str(), cell(j, "state").c_str(),
-              cell(j, "reason").c_str());
+  const std::string state = cell(j, "state");
+  const std::string reason = cell(j, "reason");
+  std::printf("%s: %s%s\n\n", cell(j, "instance").c_str(), state.c_str(),
+              reason == state ? "" : (" (" + reason + ")").c_str());
   if (!j.contains("classes")) return;
   print_ledger(j["ledger"]);
   Table classes({"class", "ready", "held", "received", "calls", "accepted", "failed", "unknown",
