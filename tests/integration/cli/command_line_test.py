@@ -140,7 +140,7 @@ class CheckConfig(Programs):
             self.expect(self.sendonce("check-config", *rate), 64, "--rate")
 
     def test_other_commands_leave_warnings_to_it(self):
-        self.configure('map_size = "64MiB"', 'map_size = "16TiB"')
+        self.configure('expires = "24h"', 'expires = "24h"\nrate = "1000/s"')
         self.expect(self.sendonce("check-config"), 0, "ledger.map_size")
         self.assertNotIn("map_size", self.sendonce("status").stderr)
 
