@@ -27,7 +27,7 @@ TEST_F(DaemonTest, InspectSaysWhatIsHeldAndHasNoRow) {
   make({.streams = 1});
   start();
   // One stream, and every call takes its whole time: the last event waits for a minute.
-  script("[[rule]]\nprovider = \"apns\"\nstall = \"stream\"\n");
+  script("[[rule]]\nprovider = \"apns\"\nstall = \"stream\"\nprocessed = true\n");
   publish(0, 20);
   Ran ran;
   ASSERT_TRUE(within(seconds(40), [&] {
