@@ -35,9 +35,10 @@ void check_calls(const CheckInput& in, Findings& out);      // connect < total
 void check_drain(const CheckInput& in, Findings& out);      // drain >= the longest call
 void check_endpoints(const CheckInput& in, Findings& out);  // https, no secrets in URLs
 void check_proxies(const CheckInput& in, Findings& out);
-void check_routes(const CheckInput& in, Findings& out);    // known providers of the channel
-void check_policies(const CheckInput& in, Findings& out);  // the provider can do what is asked
-void check_rates(const CheckInput& in, Findings& out);     // a class within its providers
+void check_apple_ids(const CheckInput& in, Findings& out);  // 10 letters and digits
+void check_routes(const CheckInput& in, Findings& out);     // known providers of the channel
+void check_policies(const CheckInput& in, Findings& out);   // the provider can do what is asked
+void check_rates(const CheckInput& in, Findings& out);      // a class within its providers
 
 // ---- classes: checks_class.cpp
 void check_claims(const CheckInput& in, Findings& out);     // claim >= call + slack

@@ -141,6 +141,24 @@ void check_endpoints(const CheckInput& in, Findings& out) {
   }
 }
 
+void check_apple_ids(const CheckInput& in, Findings& out) {
+  const auto judge = [&](const ProviderConfig& p, std::string_view key, std::string_view id,
+                         std::string_view remedy) {
+    const bool good =
+        id.size() == 10 && std::ranges::all_of(id, [](char c) {
+          return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        });
+    if (!good)
+      report_error(in, out, field_of(p, key), "not the 10 letters and digits of an id of Apple's",
+                   std::string(remedy));
+  };
+  for (const ProviderConfig& p : in.config.providers) {
+    if (p.kind != ProviderKind::apns) continue;
+    judge(p, "auth.team", p.team, "name the team id of the Apple developer account");
+    judge(p, "auth.key_id", p.key_id, "name the id that Apple gave the .p8 key");
+  }
+}
+
 void check_proxies(const CheckInput& in, Findings& out) {
   for (const ProviderConfig& provider : in.config.providers) {
     if (provider.proxy.empty()) {

@@ -106,6 +106,7 @@ LoadResult load(const Documents& documents, const std::string& path, Findings fi
     out.config = std::move(config);
   }
   out.findings = std::move(findings);
+  out.positions = std::move(positions);
   return out;
 }
 
@@ -114,14 +115,14 @@ LoadResult load(const Documents& documents, const std::string& path, Findings fi
 LoadResult load_config(const std::string& path, Surroundings surroundings) {
   Findings findings;
   const Documents documents = Documents::from_files(path, findings);
-  if (documents.empty()) return {std::nullopt, std::move(findings)};
+  if (documents.empty()) return {std::nullopt, std::move(findings), {}};
   return load(documents, path, std::move(findings), surroundings);
 }
 
 LoadResult load_config_text(std::string_view text, const std::string& file) {
   Findings findings;
   const Documents documents = Documents::from_text(text, file, findings);
-  if (documents.empty()) return {std::nullopt, std::move(findings)};
+  if (documents.empty()) return {std::nullopt, std::move(findings), {}};
   return load(documents, file, std::move(findings), Surroundings::ignore);
 }
 

@@ -20,6 +20,7 @@ namespace sendonce {
 struct LoadResult {
   std::optional<Config> config{};  // only when no finding is an error
   Findings findings{};             // in the order of the files; warnings included
+  KeyPositions positions{};        // of what the files give, when they could be read
 };
 
 // Whether to look at credential files, the state directory and limits of this machine too

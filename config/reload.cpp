@@ -47,9 +47,15 @@ std::vector<Change> compare(const Config& before, const Config& after) {
   return out;
 }
 
-bool needs_restart(const std::vector<Change>& changes) {
-  return std::ranges::any_of(changes,
-                             [](const Change& c) { return c.applies == OnReload::restart; });
+Findings refused_by_reload(const std::vector<Change>& changes, const KeyPositions& positions) {
+  Findings out;
+  for (const Change& c : changes)
+    if (c.applies == OnReload::restart)
+      out.push_back({.at = positions.find(c.field),
+                     .field = c.field,
+                     .text = "cannot change while running",
+                     .remedy = "restart sendonced"});
+  return out;
 }
 
 }  // namespace sendonce

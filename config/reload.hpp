@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "config/finding.hpp"
 #include "config/key_spec.hpp"
 #include "config/schema.hpp"
 
@@ -20,6 +21,8 @@ struct Change {
 // without any of this: a reload reads them again in any case. Moved tables are no change.
 [[nodiscard]] std::vector<Change> compare(const Config& before, const Config& after);
 
-[[nodiscard]] bool needs_restart(const std::vector<Change>& changes);
+// Those that need a restart, each with its place in the new files; of what went, the nearest table.
+[[nodiscard]] Findings refused_by_reload(const std::vector<Change>& changes,
+                                         const KeyPositions& positions);
 
 }  // namespace sendonce

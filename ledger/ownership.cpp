@@ -112,8 +112,11 @@ Result<OwnerLock> OwnerLock::take(const std::string& directory, Mode mode) {
   if (::flock(lock.file_.get(), LOCK_EX | LOCK_NB) != 0) {
     const int why = errno;
     if (why != EWOULDBLOCK) return fail(Errc::unavailable, path + ": " + std::strerror(why));
-    return fail(Errc::busy, path + ": the ledger belongs to " + holder(lock.file_.get()) +
-                                ", which is running; ask it through its socket");
+    return fail(Errc::busy,
+                path + ": the ledger belongs to " + holder(lock.file_.get()) +
+                    ", which is running: " +
+                    (mode == Mode::look ? "ask it through its socket, or stop it first"
+                                        : "stop it first, or use a state_dir of its own"));
   }
   if (mode != Mode::look) leave_pid(lock.file_.get());
   return lock;

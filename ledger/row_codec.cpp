@@ -331,9 +331,8 @@ Result<RowPeek> peek_row(std::string_view bytes) {
   peek.recipient = LookupHash(r.number<std::uint64_t>());
   r.skip(sizeof(std::uint64_t));  // fence
   peek.created = wall_time(r.number<std::uint64_t>());
-  r.skip(sizeof(std::uint64_t));  // deadline
-  peek.incarnation = Incarnation(r.number<std::uint32_t>());
-  r.skip(sizeof(std::uint32_t) + sizeof(std::uint16_t));  // revision, attempts
+  r.skip(sizeof(std::uint64_t));                              // deadline
+  r.skip(2 * sizeof(std::uint32_t) + sizeof(std::uint16_t));  // incarnation, revision, attempts
   EndsOfRow ends;
   if (!read_ends(r, ends)) return corrupt("value out of range");
   peek.state = ends.state;

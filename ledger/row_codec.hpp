@@ -47,7 +47,6 @@ struct RowPeek {
   LookupHash campaign{};
   State state = State::claimed;
   DeadLetter dead_letter = DeadLetter::none;
-  Incarnation incarnation{};
   WallTime created{};
   WallTime keep_until{};
 };

@@ -34,9 +34,8 @@ Result<std::unique_ptr<ApnsTokenSource>> ApnsTokenSource::make(const ApnsTokenOp
     return fail(Errc::invalid,
                 "refresh must lie between 40m and 50m: Apple refuses tokens of more "
                 "than an hour, and new ones within 20 minutes");
-  auto key = SigningKey::es256(options.key);
-  if (!key) return fail(key.error().code, "key: " + key.error().text);
-  return std::unique_ptr<ApnsTokenSource>(new ApnsTokenSource(options, std::move(*key)));
+  SO_TRY(SigningKey key, SigningKey::es256(options.key));
+  return std::unique_ptr<ApnsTokenSource>(new ApnsTokenSource(options, std::move(key)));
 }
 
 ApnsTokenSource::ApnsTokenSource(const ApnsTokenOptions& options, SigningKey key)

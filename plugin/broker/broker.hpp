@@ -46,6 +46,7 @@ struct Confirmation {
 struct LaneState {  // of one class's consumer
   bool ready = false;
   std::string reason{};           // why not; safe to print, names the remedy
+  bool opening = false;           // not ready yet as at every start, and nothing is wrong
   bool fatal = false;             // stays so until an operator acts; exit 78 at start
   std::uint32_t incarnation = 0;  // replies of another one must be forgotten, never sent
   std::uint64_t pending = 0;      // as of the last CONSUMER.INFO
@@ -76,7 +77,6 @@ class Broker {
 
   [[nodiscard]] virtual LaneState lane(ClassIndex message_class) const = 0;
   [[nodiscard]] virtual bool connected() const = 0;
-  virtual void flush() = 0;  // bounded; before a stop
 };
 
 }  // namespace sendonce

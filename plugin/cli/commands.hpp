@@ -41,6 +41,7 @@ struct PublishOptions {
   std::string event{};
   std::string recipient{};
   std::string template_id{};
+  std::string campaign{};
   std::string provider{};
   std::vector<std::string> tokens{};
   std::string title{};
@@ -48,6 +49,7 @@ struct PublishOptions {
   std::vector<std::string> data{};  // name=value
   std::string expires_at{};
   std::string message_id{};  // Nats-Msg-Id; empty: none
+  bool unchecked = false;    // whatever it is, to see what becomes of it
 };
 int publish(const Common& common, const PublishOptions& options);
 
@@ -72,8 +74,9 @@ int classify_jsonl();
 int status(const Common& common);
 
 struct TailOptions {
-  std::string subject = "sendonce.>";
+  std::string subject{};    // empty: outcomes and device events
   std::uint64_t count = 0;  // 0: until interrupted
+  bool payloads = false;    // of what else the subject brings, dead letters above all
 };
 int tail(const Common& common, const TailOptions& options);
 

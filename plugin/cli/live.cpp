@@ -1,4 +1,5 @@
 // status, tail, classify: what streams or comes from the running system.
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
@@ -7,6 +8,7 @@
 
 #include "classifiers/classify_lines.hpp"
 #include "config/credentials.hpp"
+#include "config/quantity.hpp"
 #include "plugin/broker/nats/publisher.hpp"
 #include "plugin/cli/commands.hpp"
 #include "plugin/cli/output.hpp"
@@ -25,17 +27,30 @@ std::string cell(const Json& j, const char* member) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+void print_ledger(const Json& l) {
+  const auto used = l.at("used_bytes").get<std::uint64_t>();
+  const auto map = std::max<std::uint64_t>(1, l.at("map_bytes").get<std::uint64_t>());
+  std::printf(
+      "ledger %s: %.1f %% of %s used%s, %s rows, %s of them open, %s batches of events wait\n\n",
+      cell(l, "id").c_str(), 100.0 * static_cast<double>(used) / static_cast<double>(map),
+      size_text(map).c_str(), l.at("claims_stopped").get<bool>() ? " (claims have stopped)" : "",
+      cell(l, "rows").c_str(), cell(l, "open_rows").c_str(), cell(l, "outbox_entries").c_str());
+}
+
 void print_status(const Json& j) {
-  std::printf("%s: %s (%s)\n\n", cell(j, "instance").c_str(), cell(j, "state").c_str(),
-              cell(j, "reason").c_str());
+  const std::string state = cell(j, "state");
+  const std::string reason = cell(j, "reason");
+  std::printf("%s: %s%s\n\n", cell(j, "instance").c_str(), state.c_str(),
+              reason == state ? "" : (" (" + reason + ")").c_str());
   if (!j.contains("classes")) return;
+  print_ledger(j["ledger"]);
   Table classes({"class", "ready", "held", "received", "calls", "accepted", "failed", "unknown",
-                 "suppressed", "duplicates", "dead letters", "acked"});
+                 "suppressed", "conflicts", "undecodable", "duplicates", "dead letters", "acked"});
   for (const Json& c : j["classes"])
     classes.add({cell(c, "name"), cell(c, "ready"), cell(c, "held"), cell(c, "received"),
                  cell(c, "calls"), cell(c, "accepted"), cell(c, "failed"), cell(c, "unknown"),
-                 cell(c, "suppressed"), cell(c, "duplicates_suppressed"), cell(c, "dead_letters"),
-                 cell(c, "acked")});
+                 cell(c, "suppressed"), cell(c, "conflicts"), cell(c, "undecodable"),
+                 cell(c, "duplicates_suppressed"), cell(c, "dead_letters"), cell(c, "acked")});
   std::printf("%s\n", classes.text().c_str());
   Table providers(
       {"provider", "kind", "connections", "in flight", "queued", "held by", "last error"});
@@ -44,6 +59,40 @@ void print_status(const Json& j) {
                    cell(p, "queued"), p["holds"].empty() ? "-" : cell(p["holds"][0], "reason"),
                    cell(p, "last_error")});
   std::printf("%s", providers.text().c_str());
+}
+
+// Outcomes and device events name devices by hashes. Whatever else comes may hold tokens, texts and
+// credentials, dead letters above all.
+bool is_event(std::string_view subject) {
+  return subject.starts_with("sendonce.outcome.") || subject.starts_with("sendonce.device.");
+}
+
+std::string_view header(const RawMessage& m, std::string_view wanted) {
+  for (const auto& [name, value] : m.headers)
+    if (name == wanted) return value;
+  return {};
+}
+
+void print_message(const RawMessage& m, bool whole, bool json) {
+  const std::string_view reason = header(m, "Sendonce-Reason");
+  if (json) {
+    Json out{{"subject", m.subject}};
+    if (!reason.empty()) out["reason"] = reason;
+    out["bytes"] = m.body.size();
+    if (whole) {
+      Json body = Json::parse(m.body, nullptr, false);
+      out["body"] = body.is_discarded() ? Json(m.body) : std::move(body);
+    }
+    std::printf("%s\n", out.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+    return;
+  }
+  std::printf("%s ", m.subject.c_str());
+  if (!reason.empty()) std::printf("[%.*s] ", static_cast<int>(reason.size()), reason.data());
+  if (whole) {
+    std::printf("%s\n", m.body.c_str());
+  } else {
+    std::printf("(%zu bytes, --payloads prints them)\n", m.body.size());
+  }
 }
 
 }  // namespace
@@ -67,17 +116,20 @@ int tail(const Common& common, const TailOptions& options) {
   const auto config = load(common.config, Surroundings::ignore);
   if (!config) return EX_CONFIG;
   auto connection = connection_of(*config, credentials_directory());
-  if (!connection) return failed(connection.error());
+  if (!connection) return failed_config(connection.error());
   auto client = Publisher::connect(std::move(*connection));
   if (!client) return failed(client.error());
-  if (const auto subscribed = (*client)->subscribe(options.subject); !subscribed)
+  const bool events_only = options.subject.empty();
+  const std::string subject = events_only ? "sendonce.>" : options.subject;
+  if (const auto subscribed = (*client)->subscribe(subject); !subscribed)
     return failed(subscribed.error());
   std::uint64_t seen = 0;
   for (;;) {
     const auto messages = (*client)->next(std::chrono::seconds(1));
     if (!messages) return failed(messages.error());
     for (const RawMessage& m : *messages) {
-      std::printf("%s %s\n", m.subject.c_str(), m.body.c_str());
+      if (events_only && !is_event(m.subject)) continue;
+      print_message(m, options.payloads || is_event(m.subject), common.json);
       if (++seen == options.count) return EX_OK;
     }
     std::fflush(stdout);

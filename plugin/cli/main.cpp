@@ -1,5 +1,6 @@
 // `sendonce`: the operator's command line. This file binds commands.hpp to CLI11 and holds no
 // logic.
+#include <cstdlib>
 #include <exception>
 #include <functional>
 
@@ -7,6 +8,8 @@
 #include <sysexits.h>
 
 #include "plugin/cli/commands.hpp"
+#include "plugin/cli/output.hpp"
+#include "plugin/cli/usage.hpp"
 
 namespace sendonce::cli {
 namespace {
@@ -33,6 +36,14 @@ CLI::App* command(CLI::App& app, const char* name, const char* text, const char*
   return sub;
 }
 
+// What is wrong with it; empty: nothing. CLI11's own ranges take "nan".
+std::string is_rate(const std::string& text) {
+  char* end = nullptr;
+  const double rate = std::strtod(text.c_str(), &end);
+  const bool whole = !text.empty() && *end == '\0';
+  return whole && rate > 0 && rate <= 1e9 ? std::string() : "must be more than 0, at most 1e9";
+}
+
 void add_config_commands(CLI::App& app, Commands& c) {
   auto* check = command(app, "check-config", "Read the configuration and say what is wrong with it",
                         "sendonce check-config --print-effective");
@@ -43,6 +54,7 @@ void add_config_commands(CLI::App& app, Commands& c) {
   check
       ->add_option("--rate", c.check_config.rate_per_second,
                    "Deliveries a second of a class without a rate, for the estimates")
+      ->check(is_rate)
       ->capture_default_str();
   check->callback([&c] { c.chosen = [&c] { return check_config(c.common, c.check_config); }; });
 
@@ -69,17 +81,23 @@ void add_message_commands(CLI::App& app, Commands& c) {
                     "--provider apns --token 8a1f... --title Code --body 123456");
   PublishOptions& o = c.publish;
   p->add_option("class", o.message_class, "Message class")->required();
-  p->add_option("--file", o.file, "A whole envelope, - for stdin");
+  auto* file = p->add_option("--file", o.file, "A whole envelope, - for stdin");
   p->add_option("--event", o.event, "event_id");
   p->add_option("--recipient", o.recipient, "recipient");
   p->add_option("--template", o.template_id, "template");
+  p->add_option("--campaign", o.campaign, "campaign_id");
   p->add_option("--provider", o.provider, "Provider of the tokens");
   p->add_option("--token", o.tokens, "Device token; may be repeated");
   p->add_option("--title", o.title, "notification.title");
   p->add_option("--body", o.body, "notification.body");
   p->add_option("--data", o.data, "notification.data member, NAME=VALUE; may be repeated");
   p->add_option("--expires-at", o.expires_at, "RFC 3339 time");
+  for (const char* part : {"--event", "--recipient", "--template", "--campaign", "--provider",
+                           "--token", "--title", "--body", "--data", "--expires-at"})
+    file->excludes(part);
   p->add_option("--message-id", o.message_id, "Nats-Msg-Id");
+  p->add_flag("--unchecked", o.unchecked,
+              "Publish it even if it will be dead-lettered or suppressed");
   p->callback([&c] { c.chosen = [&c] { return publish(c.common, c.publish); }; });
 
   auto* k = command(app, "key", "Compute the delivery keys of an envelope",
@@ -118,7 +136,9 @@ void add_live_commands(CLI::App& app, Commands& c) {
   s->callback([&c] { c.chosen = [&c] { return status(c.common); }; });
   auto* t = command(app, "tail", "Print events as they are published",
                     "sendonce tail --subject 'sendonce.outcome.otp.>'");
-  t->add_option("--subject", c.tail.subject, "Subject")->capture_default_str();
+  t->add_option("--subject", c.tail.subject, "Subject; default: outcomes and device events");
+  t->add_flag("--payloads", c.tail.payloads,
+              "Print the bodies of other messages too: dead letters hold tokens and texts");
   t->add_option("--count", c.tail.count, "End after so many; 0: never")->capture_default_str();
   t->callback([&c] { c.chosen = [&c] { return tail(c.common, c.tail); }; });
 }
@@ -179,7 +199,8 @@ void add_bench(CLI::App& app, Commands& c) {
 
 int run(int argc, char** argv) {
   Commands c;
-  CLI::App app{"sendonce: notifications from NATS JetStream, at most once per delivery key"};
+  CLI::App app("sendonce: notifications from NATS JetStream, at most once per delivery key",
+               "sendonce");
   app.set_version_flag("--version", "sendonce " SENDONCE_VERSION);
   app.add_option("-c,--config", c.common.config, "Configuration file")->capture_default_str();
   app.add_flag("--json", c.common.json, "Machine-readable output");
@@ -202,10 +223,12 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    const bool asked = e.get_exit_code() == 0;
-    app.exit(e);
-    return asked ? EX_OK : EX_USAGE;
+    return usage_failed(app, e);
   }
+  const std::string name = app.get_subcommands().front()->get_name();
+  const bool text_only = name == "setup" || name == "demo" || name == "version";
+  if (c.common.json && text_only)
+    return usage_failed(name, "--json: " + name + " prints text for people only");
   return c.chosen();
 }
 

@@ -36,14 +36,40 @@ int exit_code(Errc code) {
   return EX_SOFTWARE;
 }
 
+void note(const std::string& text) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "sendonce: %s\n", text.c_str());
+}
+
 int failed(const Error& error) {
-  std::fprintf(stderr, "sendonce: %s\n", error.text.c_str());
+  note(error.text);
   return exit_code(error.code);
+}
+
+int exit_code_of_config(Errc code) {
+  return code == Errc::invalid ? EX_CONFIG : exit_code(code);
+}
+
+int failed_config(const Error& error) {
+  static_cast<void>(failed(error));
+  return exit_code_of_config(error.code);
+}
+
+int usage_failed(const std::string& command, const std::string& text) {
+  note(text);
+  std::fprintf(stderr, "see sendonce %s --help\n", command.c_str());
+  return EX_USAGE;
+}
+
+void print_findings(const Findings& findings, Severity least) {
+  std::fflush(stdout);
+  for (const Finding& f : findings)
+    if (f.severity <= least) std::fprintf(stderr, "%s\n", to_text(f).c_str());
 }
 
 std::optional<Config> load(const std::string& path, Surroundings surroundings) {
   LoadResult loaded = load_config(path, surroundings);
-  for (const Finding& f : loaded.findings) std::fprintf(stderr, "%s\n", to_text(f).c_str());
+  print_findings(loaded.findings, Severity::error);
   return std::move(loaded.config);
 }
 

@@ -17,20 +17,7 @@
 namespace sendonce::cli {
 namespace {
 
-constexpr std::size_t kEnvelopeMax = 256UL << 10U;
-
 using Json = nlohmann::ordered_json;
-
-Result<Json> data_of(const std::vector<std::string>& members) {
-  Json data = Json::object();
-  for (const std::string& m : members) {
-    const std::size_t equals = m.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return fail(Errc::invalid, "--data: NAME=VALUE is wanted");
-    data[m.substr(0, equals)] = m.substr(equals + 1);
-  }
-  return data;
-}
 
 // The first class subject with its wildcards filled in.
 std::string subject_of(const ClassConfig& c, const std::string& tail) {
@@ -62,12 +49,13 @@ bool print_key(const Composition& composed, const Target& t, std::size_t number,
     return t.kind ? s.config.kind == *t.kind : s.config.name == t.provider;
   });
   if (slot == composed.slots.end()) {
-    std::fprintf(stderr, "sendonce: targets[%zu]: no such provider in the configuration\n", number);
+    std::fprintf(stderr, "sendonce: $.targets[%zu]: no such provider in the configuration\n",
+                 number);
     return false;
   }
   const auto normal = slot->provider->normal_form(t);
   if (!normal) {
-    std::fprintf(stderr, "sendonce: targets[%zu]: %s\n", number, normal.error().text.c_str());
+    std::fprintf(stderr, "sendonce: $.targets[%zu]: %s\n", number, normal.error().text.c_str());
     return false;
   }
   const Key k = keys.delivery_key(digest, slot->config.kind, slot->provider->app_scope(), *normal);
@@ -81,36 +69,46 @@ bool print_key(const Composition& composed, const Target& t, std::size_t number,
 
 }  // namespace
 
-Result<std::string> envelope_of(const PublishOptions& options) {
-  std::string envelope;
-  if (!options.file.empty()) {
-    SO_TRY(envelope, read_all(options.file, kEnvelopeMax));
-  } else {
-    SO_TRY(const Json data, data_of(options.data));
-    Json j{{"event_id", options.event},
-           {"recipient", options.recipient},
-           {"channel", "push"},
-           {"template", options.template_id},
-           {"targets", Json::array()},
-           {"notification", {{"title", options.title}, {"body", options.body}, {"data", data}}}};
-    for (const std::string& t : options.tokens)
-      j["targets"].push_back({{"provider", options.provider}, {"token", t}});
-    if (!options.expires_at.empty()) j["expires_at"] = options.expires_at;
-    envelope = j.dump();
-  }
-  SO_CHECK(EnvelopeDecoder().decode(envelope));
-  return envelope;
+namespace {
+
+// Options that an envelope cannot do without; empty: all are there.
+std::string missing_options(const PublishOptions& o) {
+  std::string missing;
+  const auto need = [&missing](bool given, const char* option) {
+    if (!given) missing += (missing.empty() ? "" : ", ") + std::string(option);
+  };
+  need(!o.event.empty(), "--event");
+  need(!o.recipient.empty(), "--recipient");
+  need(!o.provider.empty(), "--provider");
+  need(!o.tokens.empty(), "--token");
+  return missing;
 }
+
+int refused(const std::string& why) {
+  return failed({Errc::invalid, why + "; nothing was published (--unchecked does, to see what "
+                                      "becomes of it)"});
+}
+
+}  // namespace
 
 int publish(const Common& common, const PublishOptions& options) {
   const auto config = load(common.config, Surroundings::ignore);
   if (!config) return EX_CONFIG;
   const ClassConfig* c = find_class(*config, options.message_class);
   if (c == nullptr) return failed(no_class(options.message_class));
+  const std::string missing =
+      options.file.empty() && !options.unchecked ? missing_options(options) : std::string();
+  if (!missing.empty())
+    return usage_failed("publish", "missing: " + missing + ", or --file with a whole envelope");
   const auto envelope = envelope_of(options);
   if (!envelope) return failed(envelope.error());
+  if (!options.unchecked) {
+    const Judgement judged = judge_envelope(*config, *c, *envelope);
+    if (!judged.refused.empty()) return refused(judged.refused);
+    if (!judged.unchecked.empty()) note(judged.unchecked);
+  }
   auto connection = connection_of(*config, credentials_directory());
-  if (!connection) return failed(connection.error());
+  if (!connection) return failed_config(connection.error());
   auto client = Publisher::connect(std::move(*connection));
   if (!client) return failed(client.error());
   const auto stored = (*client)->publish(
@@ -133,7 +131,7 @@ int key(const Common& common, const KeyOptions& options) {
   if (!note) return failed(note.error());
   ApnsTokenSources tokens;
   const auto composed = compose(*config, credentials_directory(), tokens);
-  if (!composed) return failed(composed.error());
+  if (!composed) return failed_config(composed.error());
   const ClassPolicy& policy =
       composed->classes[static_cast<std::size_t>(c - config->classes.data())];
   KeyMaker keys{Credential(std::string(32, '\0'))};  // push keys hold no keyed part

@@ -69,25 +69,52 @@ class Printer {
                 text_of(j, "state"), text_of(j, "attempts"), text_of(j, "ended"),
                 text_of(j, "reason")});
   }
+  // What the daemon has in hand of the event, from the end of its answer.
+  void held(std::string_view result) {
+    const Json j = Json::parse(result, nullptr, false);
+    asked_daemon_ = j.is_object() && j.contains("held");
+    for (const Json& d : j.is_object() ? j.value("held", Json::array()) : Json::array()) {
+      ++held_;
+      if (json_) {
+        std::printf("%s\n", Json{{"held", d}}.dump().c_str());
+        continue;
+      }
+      std::printf("held by the daemon%s: class %s, message %s of stream %s, target %s\n",
+                  rows_ == 0 ? ", no row yet" : "", text_of(d, "class").c_str(),
+                  text_of(d, "sequence").c_str(), text_of(d, "stream").c_str(),
+                  text_of(d, "target").c_str());
+      std::printf("  it %s (%s)", text_of(d, "doing").c_str(), text_of(d, "provider").c_str());
+      if (text_of(d, "reason") != "-") std::printf(": %s", text_of(d, "reason").c_str());
+      std::printf("\n");
+    }
+  }
   int finish(std::int64_t limit) const {
     if (static_cast<std::int64_t>(rows_) == limit)
       std::fprintf(stderr, "sendonce: the first %zu rows, there may be more: raise --limit\n",
                    rows_);
     if (!json_ && !story_) std::printf("%s", table_.text().c_str());
-    if (rows_ == 0) std::fprintf(stderr, "sendonce: no such row\n");
-    return rows_ == 0 ? 1 : EX_OK;
+    if (rows_ + held_ > 0) return EX_OK;
+    note(asked_daemon_ ? "no such row, and the daemon does not hold the event now: it was never "
+                         "published, or waits on its stream (not pulled yet, or handed back while "
+                         "a provider is away, see sendonce status)"
+                       : "no such row");
+    return 1;
   }
 
  private:
   bool json_;
   bool story_;
   std::size_t rows_ = 0;
+  std::size_t held_ = 0;
+  bool asked_daemon_ = false;  // for an event
   Table table_{{"key", "class", "provider", "state", "attempts", "ended", "reason"}};
 };
 
 Result<void> ask_daemon(const Config& config, const AdminRequest& request, Printer& printer) {
   SO_TRY(AdminClient client, AdminClient::connect(config.instance.socket, kTimeout));
-  SO_CHECK(client.call(request, [&](std::string_view json) { printer.row(json); }));
+  SO_TRY(const std::string result,
+         client.call(request, [&](std::string_view json) { printer.row(json); }));
+  printer.held(result);
   return {};
 }
 
@@ -101,6 +128,12 @@ Result<void> ask_file(const Config& config, const AdminRequest& request, std::in
   });
 }
 
+// Without a daemon there is the ledger itself.
+Error with_remedy(Error error, bool offline) {
+  if (!offline && error.code == Errc::unavailable) error.text += " Without it: add --offline";
+  return error;
+}
+
 int rows(std::string_view verb, const Common& common, const RowsOptions& options) {
   const auto config = load(common.config, Surroundings::ignore);
   if (!config) return EX_CONFIG;
@@ -108,7 +141,7 @@ int rows(std::string_view verb, const Common& common, const RowsOptions& options
   const AdminRequest request = request_of(verb, options);
   const auto done = options.offline ? ask_file(*config, request, options.limit, printer)
                                     : ask_daemon(*config, request, printer);
-  if (!done) return failed(done.error());
+  if (!done) return failed(with_remedy(done.error(), options.offline));
   return printer.finish(options.limit);
 }
 

@@ -129,12 +129,11 @@ Result<void> change_ledger(const Config& config, const SetupOptions& options, co
   return {};
 }
 
-Result<void> run(const Config& config, const SetupOptions& options) {
+Result<void> run(const Config& config, const SetupOptions& options, ConnectionOptions connection) {
   SO_CHECK(check_names(config, options.adopt));
   SO_TRY(const std::optional<StartFrom> from, start_from(options.from));
   SO_TRY(const FoundLedger ledger, options.restored ? renewed_ledger(config, options.report)
                                                     : find_ledger(config, options.dry_run));
-  SO_TRY(ConnectionOptions connection, connection_of(config, credentials_directory()));
   SO_TRY(const auto client, Publisher::connect(std::move(connection)));
   Setup setup(*client, js_api_prefix(config.nats.domain, config.nats.api_prefix));
   const SetupRequest request = wanted(config, ledger.id, options, from);
@@ -158,7 +157,13 @@ Result<void> run(const Config& config, const SetupOptions& options) {
 int setup(const Common& common, const SetupOptions& options) {
   const auto config = load(common.config, Surroundings::ignore);
   if (!config) return EX_CONFIG;
-  const auto done = run(*config, options);
+  auto connection = connection_of(*config, credentials_directory());
+  if (!connection) return failed_config(connection.error());
+  if (options.accept_keys) {
+    const Findings faults = composition_faults(*config, credentials_directory());
+    if (!faults.empty()) return failed_config(to_error(faults));
+  }
+  const auto done = run(*config, options, std::move(*connection));
   if (!done) return failed(done.error());
   std::fprintf(options.report, "%s\n", options.dry_run ? "dry run: nothing was changed" : "done");
   return EX_OK;

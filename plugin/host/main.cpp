@@ -16,6 +16,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "plugin/cli/usage.hpp"
 #include "plugin/core/clock.hpp"
 #include "plugin/core/log.hpp"
 #include "plugin/host/service_manager.hpp"
@@ -48,6 +49,20 @@ class Text {
   std::array<char, 4096> buffer_{};
   sendonce_text text_{buffer_.data(), buffer_.size(), 0};
 };
+
+std::uint32_t log_flags(Level least) {
+  switch (least) {
+    case Level::debug:
+      return SENDONCE_HOST_LOG_DEBUG;
+    case Level::info:
+      return 0;
+    case Level::warn:
+      return SENDONCE_HOST_LOG_WARN;
+    case Level::error:
+      return SENDONCE_HOST_LOG_ERROR;
+  }
+  return 0;
+}
 
 int exit_code_of(sendonce_rc rc) {
   switch (rc) {
@@ -137,6 +152,7 @@ int Daemon::run() {
   sendonce_host host{};
   host.struct_size = sizeof host;
   host.abi_minor = SENDONCE_ABI_MINOR;
+  host.flags = log_flags(level());
   host.admin_fd = -1;
   host.name = "sendonced";
   host.ctx = this;
@@ -210,9 +226,10 @@ int Daemon::stop(int signals) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app{
+  CLI::App app(
       "sendonced: delivers notifications from NATS JetStream, at most once per key\n\n"
-      "example: sendonced --config /etc/sendonce/sendonce.toml"};
+      "example: sendonced --config /etc/sendonce/sendonce.toml",
+      "sendonced");
   app.add_option("-c,--config", options.config, "configuration file")->capture_default_str();
   app.add_option("--log-format", options.log_format, "logfmt or json")
       ->check(CLI::IsMember({"logfmt", "json"}))
@@ -229,9 +246,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    const bool asked = e.get_exit_code() == 0;
-    app.exit(e);
-    return asked ? EX_OK : EX_USAGE;
+    return cli::usage_failed(app, e);
   }
   return Daemon(std::move(options), *api).run();
 }

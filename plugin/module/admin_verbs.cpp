@@ -35,6 +35,19 @@ Result<Key> key_from(const std::string& text) {
   return key;
 }
 
+Json held_json(const std::vector<HeldDelivery>& deliveries) {
+  Json out = Json::array();
+  for (const HeldDelivery& d : deliveries)
+    out.push_back({{"class", d.class_name},
+                   {"stream", d.stream},
+                   {"sequence", d.sequence},
+                   {"target", d.target},
+                   {"provider", d.provider},
+                   {"doing", d.doing},
+                   {"reason", d.reason}});
+  return out;
+}
+
 }  // namespace
 
 std::string row_json(std::string_view scope, const Row& row) {
@@ -90,7 +103,8 @@ Result<RowFilter> filter_from(const AdminRequest& request, const LedgerSecret& s
   return filter;
 }
 
-Result<void> list_rows(const LmdbLedger& ledger, const AdminRequest& request, AdminReply& reply) {
+Result<void> list_rows(const LmdbLedger& ledger, const HeldLookup& held,
+                       const AdminRequest& request, AdminReply& reply) {
   if (request.verb != "list" && request.verb != "inspect")
     return fail(Errc::invalid, "no such verb; known are status, metrics, list, inspect");
   SO_CHECK(request.only({"key", "event", "recipient", "state", "scope", "limit"}));
@@ -107,7 +121,9 @@ Result<void> list_rows(const LmdbLedger& ledger, const AdminRequest& request, Ad
     ++shown;
     return true;
   }));
-  reply.result(Json{{"rows", shown}, {"more", more}}.dump());
+  Json result{{"rows", shown}, {"more", more}};
+  if (request.verb == "inspect" && filter.event) result["held"] = held_json(held(*filter.event));
+  reply.result(result.dump(-1, ' ', false, Json::error_handler_t::replace));
   return {};
 }
 

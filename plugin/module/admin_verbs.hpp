@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ledger/lmdb/lmdb_ledger.hpp"
 #include "plugin/core/error.hpp"
@@ -20,7 +21,20 @@ namespace sendonce {
 [[nodiscard]] Result<RowFilter> filter_from(const AdminRequest& request,
                                             const LedgerSecret& secret);
 
-[[nodiscard]] Result<void> list_rows(const LmdbLedger& ledger, const AdminRequest& request,
-                                     AdminReply& reply);
+// A delivery in hand, as people see it.
+struct HeldDelivery {
+  std::string class_name{};
+  std::string stream{};
+  std::uint64_t sequence = 0;
+  std::size_t target = 0;
+  std::string provider{};
+  std::string doing{};
+  std::string reason{};
+};
+using HeldLookup = std::function<std::vector<HeldDelivery>(LookupHash event)>;
+
+// `inspect` of an event also tells what the daemon has in hand of it: there may be no row yet.
+[[nodiscard]] Result<void> list_rows(const LmdbLedger& ledger, const HeldLookup& held,
+                                     const AdminRequest& request, AdminReply& reply);
 
 }  // namespace sendonce

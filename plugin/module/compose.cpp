@@ -5,34 +5,54 @@
 
 #include "config/credentials.hpp"
 #include "plugin/message/normal_form.hpp"
+#include "plugin/transport/tls.hpp"
 
 namespace sendonce {
 namespace {
 
-std::unexpected<Error> fault_of(const ProviderConfig& c, Error error) {
-  return fail(error.code, "provider." + c.name + ": " + error.text);
+// A part of a provider, or what is wrong with the key of its table that names it.
+template <class T>
+using Judged = std::expected<T, Finding>;
+
+// `at` is where the key stands; without a line, the table.
+template <class T>
+Judged<T> judged(Result<T> result, const ProviderConfig& c, std::string_view key,
+                 const std::optional<SecretRef>& ref = {}) {
+  if (result) return *std::move(result);
+  return std::unexpected(Finding{.at = ref && ref->at.line != 0 ? ref->at : c.at,
+                                 .field = "provider." + c.name + "." + std::string(key),
+                                 .text = std::move(result.error().text),
+                                 .code = result.error().code});
 }
 
-Result<Making> apns_making(const ProviderConfig& c, std::string_view directory,
+Error error_of(const Finding& finding) {
+  return Error{finding.code, to_text(finding)};
+}
+
+Judged<Making> apns_making(const ProviderConfig& c, std::string_view directory,
                            ApnsTokenSources& tokens) {
   SO_ASSERT(c.key.has_value());  // the loader insists
-  SO_TRY(Credential key, read_credential(*c.key, directory));
-  SO_TRY(ApnsTokenSource * source,
-         tokens.get(
-             {.team = c.team, .key_id = c.key_id, .key = std::move(key), .refresh = c.refresh}));
+  SO_TRY(Credential key, judged(read_credential(*c.key, directory), c, "auth.key", c.key));
+  // The loader has judged the rest.
+  SO_TRY(
+      ApnsTokenSource * source,
+      judged(tokens.get(
+                 {.team = c.team, .key_id = c.key_id, .key = std::move(key), .refresh = c.refresh}),
+             c, "auth.key", c.key));
   return ApnsMaking{
       {.topic = c.topic, .sandbox = c.environment == ApnsEnvironment::sandbox}, source, c.refresh};
 }
 
-Result<Making> fcm_making(const ProviderConfig& c, std::string_view directory) {
+Judged<Making> fcm_making(const ProviderConfig& c, std::string_view directory) {
   SO_ASSERT(c.service_account.has_value());
-  SO_TRY(Credential account, read_credential(*c.service_account, directory));
+  SO_TRY(Credential account, judged(read_credential(*c.service_account, directory), c,
+                                    "auth.service_account", c.service_account));
   return FcmOptions{.service_account = std::move(account),
                     .project = c.project,
                     .token_endpoint = c.token_endpoint};
 }
 
-Result<Making> making_of(const ProviderConfig& c, std::string_view directory,
+Judged<Making> making_of(const ProviderConfig& c, std::string_view directory,
                          ApnsTokenSources& tokens) {
   switch (c.kind) {
     case ProviderKind::apns:
@@ -45,17 +65,20 @@ Result<Making> making_of(const ProviderConfig& c, std::string_view directory,
     case ProviderKind::http:
       break;
   }
-  return fail(Errc::invalid, "this version has no provider of kind " + std::string(name(c.kind)));
+  return judged<Making>(
+      fail(Errc::invalid, "this version has no provider of kind " + std::string(name(c.kind))), c,
+      "kind");
 }
 
-Result<std::unique_ptr<Provider>> make_provider(const Making& making) {
+Judged<std::unique_ptr<Provider>> make_provider(const ProviderConfig& c, const Making& making) {
   if (const auto* apns = std::get_if<ApnsMaking>(&making))
-    return make_apns_provider(apns->options, *apns->tokens);
-  return make_fcm_provider(std::get<FcmOptions>(making));
+    return judged(make_apns_provider(apns->options, *apns->tokens), c, "topic");
+  return judged(make_fcm_provider(std::get<FcmOptions>(making)), c, "auth.service_account",
+                c.service_account);
 }
 
 // `in_use` is the provider from then on, this one or the one that runs.
-Result<MadeProvider> make_or_keep(const ProviderConfig& c, std::string_view directory,
+Judged<MadeProvider> make_or_keep(const ProviderConfig& c, std::string_view directory,
                                   ApnsTokenSources& tokens, const MadeProvider* running,
                                   Provider*& in_use) {
   MadeProvider made;
@@ -64,17 +87,19 @@ Result<MadeProvider> make_or_keep(const ProviderConfig& c, std::string_view dire
     in_use = running->provider.get();
     return made;
   }
-  SO_TRY(made.provider, make_provider(made.from));
+  SO_TRY(made.provider, make_provider(c, made.from));
   in_use = made.provider.get();
   // Part of every key: a service account of another project must not go unnoticed.
   if (running != nullptr && running->provider->app_scope() != in_use->app_scope())
-    return fail(Errc::invalid,
-                "its credential is for another app or project, which every delivery key holds: "
-                "restart sendonced");
+    return judged<MadeProvider>(
+        fail(Errc::invalid,
+             "its credential is for another app or project, which every delivery key holds: "
+             "restart sendonced"),
+        c, "auth", c.service_account);
   return made;
 }
 
-Result<H2Options> transport_of(const ProviderConfig& c, const Capabilities& can,
+Judged<H2Options> transport_of(const ProviderConfig& c, const Capabilities& can,
                                std::string_view directory) {
   H2Options o{.name = c.name,
               .endpoint = c.endpoint,
@@ -87,9 +112,21 @@ Result<H2Options> transport_of(const ProviderConfig& c, const Capabilities& can,
               .one_stream_first = can.one_stream_first,
               .connect_timeout = c.connect};
   if (c.proxy_credentials) {
-    SO_TRY(o.proxy_credentials, read_credential(*c.proxy_credentials, directory));
+    SO_TRY(o.proxy_credentials, judged(read_credential(*c.proxy_credentials, directory), c,
+                                       "proxy.credentials", c.proxy_credentials));
   }
   return o;
+}
+
+Judged<void> add_provider(Composition& out, const ProviderConfig& c, std::string_view directory,
+                          ApnsTokenSources& tokens, const MadeProvider* before) {
+  Provider* provider = nullptr;
+  SO_TRY(MadeProvider made, make_or_keep(c, directory, tokens, before, provider));
+  SO_TRY(H2Options transport, transport_of(c, provider->capabilities(), directory));
+  out.slots.push_back({.config = c, .provider = provider});
+  out.transports.push_back(std::move(transport));
+  out.providers.push_back(std::move(made));
+  return {};
 }
 
 Result<ClassPolicy> policy_of(const Config& config, std::size_t index) {
@@ -125,21 +162,35 @@ Result<Composition> compose(const Config& config, std::string_view credentials_d
                             ApnsTokenSources& tokens, const Composition* running) {
   Composition out;
   for (std::size_t i = 0; i < config.providers.size(); ++i) {
-    const ProviderConfig& c = config.providers[i];
     const MadeProvider* before = running != nullptr ? &running->providers[i] : nullptr;
-    Provider* provider = nullptr;
-    auto made = make_or_keep(c, credentials_dir, tokens, before, provider);
-    if (!made) return fault_of(c, std::move(made.error()));
-    auto transport = transport_of(c, provider->capabilities(), credentials_dir);
-    if (!transport) return fault_of(c, std::move(transport.error()));
-    out.slots.push_back({.config = c, .provider = provider});
-    out.transports.push_back(std::move(*transport));
-    out.providers.push_back(std::move(*made));
+    if (const auto added = add_provider(out, config.providers[i], credentials_dir, tokens, before);
+        !added)
+      return std::unexpected(error_of(added.error()));
   }
   for (std::size_t i = 0; i < config.classes.size(); ++i) {
     SO_TRY(ClassPolicy policy, policy_of(config, i));
     out.classes.push_back(std::move(policy));
   }
+  return out;
+}
+
+Findings composition_faults(const Config& config, std::string_view credentials_dir) {
+  Findings out;
+  ApnsTokenSources tokens;
+  Composition made;
+  for (const ProviderConfig& c : config.providers) {
+    if (auto added = add_provider(made, c, credentials_dir, tokens, nullptr); !added)
+      out.push_back(std::move(added.error()));
+    if (c.ca.empty()) continue;
+    if (auto trusted = judged(TrustStore::load(c.ca), c, "tls.ca"); !trusted)
+      out.push_back(std::move(trusted.error()));
+  }
+  for (std::size_t i = 0; i < config.classes.size(); ++i)
+    if (auto policy = policy_of(config, i); !policy)
+      out.push_back({.at = config.classes[i].at,
+                     .field = "class." + config.classes[i].name,
+                     .text = std::move(policy.error().text),
+                     .code = policy.error().code});
   return out;
 }
 

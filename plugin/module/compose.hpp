@@ -12,6 +12,7 @@
 #include "classifiers/apns/apns_token.hpp"
 #include "classifiers/fcm/fcm_provider.hpp"
 #include "classifiers/provider.hpp"
+#include "config/finding.hpp"
 #include "config/schema.hpp"
 #include "ledger/ledger_options.hpp"
 #include "plugin/broker/nats/nats_broker.hpp"
@@ -60,12 +61,15 @@ struct Composition {
   std::vector<ClassPolicy> classes{};   // by ClassIndex; the scope has the same index
 };
 
-// An error names the provider and what to do about it. With what runs, of a configuration that has
-// the same providers in the same order: those that would be the same are not made, and the slots
-// borrow from `running`, until take_over() hands them on.
+// An error names file, line and field, and what to do about it. With what runs, of a configuration
+// that has the same providers in the same order: those that would be the same are not made, and the
+// slots borrow from `running`, until take_over() hands them on.
 [[nodiscard]] Result<Composition> compose(const Config& config, std::string_view credentials_dir,
                                           ApnsTokenSources& tokens,
                                           const Composition* running = nullptr);
+// What the start of the daemon would refuse in credentials and CA files, of every provider, each
+// with its place. `config` has been loaded without errors.
+[[nodiscard]] Findings composition_faults(const Config& config, std::string_view credentials_dir);
 // Moves into `next` what it has not made anew; `running` may go afterwards. Engine thread.
 void take_over(Composition& running, Composition& next);
 

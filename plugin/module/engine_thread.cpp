@@ -84,10 +84,25 @@ void EngineThread::run(std::function<void(Engine&)> job) {
   changed_.wait(lock, [&] { return jobs_done_ >= number; });
 }
 
-void EngineThread::refresh(Duration within) {
-  const std::uint64_t number = post([](Engine&) {});
+bool EngineThread::done_within(std::uint64_t number, Duration within) {
   std::unique_lock lock(mutex_);
-  (void)changed_.wait_for(lock, within, [&] { return jobs_done_ >= number; });
+  return changed_.wait_for(lock, within, [&] { return jobs_done_ >= number; });
+}
+
+void EngineThread::refresh(Duration within) {
+  (void)done_within(post([](Engine&) {}), within);
+}
+
+// A question that was given up may still be answered, so the answer has its place here.
+std::vector<HeldReport> EngineThread::held(LookupHash event, Duration within) {
+  const std::uint64_t number = post([this, event](Engine& engine) {
+    std::vector<HeldReport> found = engine.held(event);
+    const std::lock_guard lock(mutex_);
+    held_ = std::move(found);
+  });
+  if (!done_within(number, within)) return {};
+  const std::lock_guard lock(mutex_);
+  return std::exchange(held_, {});
 }
 
 EngineReport EngineThread::report() const {

@@ -29,6 +29,8 @@ class EngineThread {
 
   // Runs `job` on the engine thread, between two cycles, and waits for it.
   void run(std::function<void(Engine&)> job);
+  // Engine::held, as of now; nothing, when the engine does not answer in time. One thread.
+  [[nodiscard]] std::vector<HeldReport> held(LookupHash event, Duration within);
   // As of at most a second ago; after refresh(), as of now, unless the engine is stuck.
   [[nodiscard]] EngineReport report() const;
   void refresh(Duration within);
@@ -39,6 +41,7 @@ class EngineThread {
 
  private:
   void loop();
+  [[nodiscard]] bool done_within(std::uint64_t number, Duration within);
   [[nodiscard]] std::uint64_t post(std::function<void(Engine&)> job);
   void run_jobs();
   void publish_report();
@@ -52,6 +55,7 @@ class EngineThread {
   std::uint64_t jobs_done_ = 0;
   std::uint64_t jobs_posted_ = 0;
   EngineReport report_{};
+  std::vector<HeldReport> held_{};  // of the latest question
   MonoTime reported_{};
   bool drained_ = false;
   bool running_ = false;

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <exception>
 
+#include "plugin/module/check.hpp"
 #include "plugin/module/instance.hpp"
 #include "sendonce/abi/host.h"
 
@@ -60,7 +61,7 @@ sendonce_rc guarded(sendonce_text* error, Body&& body) noexcept {
 
 sendonce_rc check(const char* path, sendonce_finding_fn finding, void* ctx, sendonce_text* error) {
   return guarded(error, [&]() -> Result<void> {
-    const LoadResult loaded = load_config(path, Surroundings::look);
+    const LoadResult loaded = check_installation(path);
     for (const Finding& f : loaded.findings) {
       const std::string text = to_text(f);
       const bool bad = f.severity == Severity::error;

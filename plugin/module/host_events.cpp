@@ -6,21 +6,31 @@ namespace {
 // A host that never pumps loses log events, not memory.
 constexpr std::size_t kQueueMax = 10'000;
 
+// Of several flags the one that says most.
+Level least_of(std::uint32_t flags) {
+  if ((flags & SENDONCE_HOST_LOG_DEBUG) != 0) return Level::debug;
+  if ((flags & SENDONCE_HOST_LOG_WARN) != 0) return Level::warn;
+  if ((flags & SENDONCE_HOST_LOG_ERROR) != 0) return Level::error;
+  return Level::info;
+}
+
 sendonce_str borrowed(const std::string& text) {
   return {text.data(), text.size()};
 }
 
 }  // namespace
 
-HostEvents::HostEvents(const sendonce_host& host, const Clock& clock) : host_(host), clock_(clock) {
-  if (host_.log == nullptr) stderr_log_ = make_stderr_log(Level::info, LogFormat::logfmt, false);
+HostEvents::HostEvents(const sendonce_host& host, const Clock& clock)
+    : host_(host), clock_(clock), least_(least_of(host.flags)) {
+  if (host_.log == nullptr) stderr_log_ = make_stderr_log(least_, LogFormat::logfmt, false);
 }
 
 bool HostEvents::enabled(Level level) const {
-  return stderr_log_ ? stderr_log_->enabled(level) : level >= Level::info;
+  return level >= least_;
 }
 
 void HostEvents::write(Level level, std::string_view event, std::span<const Field> fields) {
+  if (!enabled(level)) return;
   if (stderr_log_) return stderr_log_->write(level, event, fields);
   LogEvent e{.level = level, .at = clock_.wall(), .event = std::string(event)};
   for (const Field& f : fields) e.fields.emplace_back(f.name, f.value);
@@ -63,7 +73,7 @@ void HostEvents::pump(std::size_t most) {
     if (queue_.empty()) dropped = std::exchange(dropped_, 0);
   }
   for (const Event& e : events) hand_out(e);
-  if (dropped > 0)
+  if (dropped > 0 && enabled(Level::warn))
     hand_out(LogEvent{.level = Level::warn,
                       .at = clock_.wall(),
                       .event = "log.dropped",

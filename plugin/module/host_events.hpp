@@ -51,6 +51,7 @@ class HostEvents final : public Log {
 
   sendonce_host host_;
   const Clock& clock_;
+  Level least_;
   std::unique_ptr<Log> stderr_log_{};  // without a host callback
   mutable std::mutex mutex_{};
   std::deque<Event> queue_{};

@@ -78,6 +78,8 @@ Result<void> Runtime::start() {
 }
 
 Result<void> Runtime::make_parts(Parts& p) {
+  if (const Findings faults = composition_faults(config_, credentials_dir_); !faults.empty())
+    return std::unexpected(to_error(faults));
   SO_TRY(p.composition, compose(config_, credentials_dir_, p.tokens));
   SO_TRY(ConnectionOptions connection, connection_of(config_, credentials_dir_));
 
@@ -141,13 +143,14 @@ Result<void> Runtime::reload() {
   LoadResult loaded = load_config(path_, Surroundings::look);
   if (!loaded.config) return std::unexpected(to_error(loaded.findings));
   const std::vector<Change> changes = compare(config_, *loaded.config);
-  for (const Change& c : changes)
-    if (c.applies == OnReload::restart)
-      return fail(Errc::invalid, c.field + " cannot change while running: restart sendonced");
+  if (const Findings refused = refused_by_reload(changes, loaded.positions); !refused.empty())
+    return std::unexpected(to_error(refused));
   // Tables that moved in the file are no change, but indices are positions.
   put_in_order(loaded.config->providers, config_.providers);
   put_in_order(loaded.config->classes, config_.classes);
   Parts& p = *parts_;
+  if (const Findings faults = composition_faults(*loaded.config, credentials_dir_); !faults.empty())
+    return std::unexpected(to_error(faults));
   SO_TRY(Composition next, compose(*loaded.config, credentials_dir_, p.tokens, &p.composition));
   Result<void> applied{};
   p.engine_thread->run([&](Engine& engine) {
@@ -248,7 +251,24 @@ Result<void> Runtime::handle(const AdminRequest& request, AdminReply& reply) {
     reply.result(metrics_as_json(metrics_text()));
     return {};
   }
-  return list_rows(*parts_->ledger, request, reply);
+  const HeldLookup held = [this](LookupHash event) { return held_of(event); };
+  return list_rows(*parts_->ledger, held, request, reply);
+}
+
+// In the words of the configuration.
+std::vector<HeldDelivery> Runtime::held_of(LookupHash event) const {
+  std::vector<HeldReport> found = parts_->engine_thread->held(event, kRefreshWithin);
+  std::vector<HeldDelivery> out;
+  const std::lock_guard lock(mutex_);
+  for (HeldReport& r : found)
+    out.push_back({.class_name = config_.classes[r.message_class.get()].name,
+                   .stream = config_.classes[r.message_class.get()].stream,
+                   .sequence = r.sequence.get(),
+                   .target = r.target,
+                   .provider = config_.providers[r.provider.get()].name,
+                   .doing = std::move(r.doing),
+                   .reason = std::move(r.reason)});
+  return out;
 }
 
 }  // namespace sendonce

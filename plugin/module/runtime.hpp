@@ -14,6 +14,7 @@
 #include "plugin/core/clock.hpp"
 #include "plugin/core/error.hpp"
 #include "plugin/module/admin/admin_server.hpp"
+#include "plugin/module/admin_verbs.hpp"
 #include "plugin/module/compose.hpp"
 #include "plugin/module/engine_thread.hpp"
 #include "plugin/module/host_events.hpp"
@@ -52,6 +53,7 @@ class Runtime {
   [[nodiscard]] Result<void> start_admin();
   [[nodiscard]] InstanceState judge() const;
   [[nodiscard]] Result<void> handle(const AdminRequest& request, AdminReply& reply);
+  [[nodiscard]] std::vector<HeldDelivery> held_of(LookupHash event) const;
 
   std::string path_;
   Config config_;

@@ -80,6 +80,8 @@ class Engine {
   [[nodiscard]] bool drained() const;
 
   [[nodiscard]] EngineReport report() const;
+  // Deliveries in hand of an event (KeyMaker::event_lookup). A scan, for people who ask.
+  [[nodiscard]] std::vector<HeldReport> held(LookupHash event);
 
  private:
   struct Now {

@@ -7,6 +7,30 @@
 #include "plugin/pipeline/engine.hpp"
 
 namespace sendonce {
+namespace {
+
+std::string_view doing(Stage stage) {
+  switch (stage) {
+    case Stage::queued:
+      return "waits for its provider";
+    case Stage::claiming:
+      return "is being claimed";
+    case Stage::calling:
+      return "is with its provider";
+    case Stage::settling:
+      return "is being recorded";
+    case Stage::waiting:
+      return "waits for another attempt";
+    case Stage::copying:
+    case Stage::recording:
+      return "is being copied to the dead letters";
+    case Stage::ended:
+      return "has ended";
+  }
+  return "";
+}
+
+}  // namespace
 
 void Engine::take_messages() {
   arrived_.clear();
@@ -76,7 +100,7 @@ Result<void> Engine::resolve(const Notification& note, const ClassPolicy& policy
     std::string refused = "no such provider on the " + std::string(name(note.channel)) +
                           " route of class " + policy.config.name;
     if (known == providers_.end())
-      return fail(Errc::invalid, "targets[" + std::to_string(i) + "]: " + refused);
+      return fail(Errc::invalid, "$.targets[" + std::to_string(i) + "]: " + refused);
     resolved_.push_back(
         {.provider = ProviderIndex(static_cast<std::uint16_t>(known - providers_.begin())),
          .refused = std::move(refused)});
@@ -205,6 +229,32 @@ void Engine::give_credit() {
     state.credit = credit;
     deps_.broker.credit(index, credit);
   }
+}
+
+std::vector<HeldReport> Engine::held(LookupHash event) {
+  std::vector<HeldReport> out;
+  const auto add = [&](const HeldMessage& message) {
+    if (message.poison || message.event != event) return;
+    for (const Ticket ticket : message.deliveries) {
+      const Delivery* d = deliveries_.find(ticket);
+      if (d == nullptr) continue;
+      const ProviderState& p = *providers_[d->provider.get()];
+      HeldReport report{.message_class = message.message.message_class,
+                        .sequence = message.message.seq,
+                        .target = d->target,
+                        .provider = d->provider,
+                        .doing = std::string(doing(d->stage))};
+      if (d->stage == Stage::queued)
+        for (const auto& [part, hold] : p.holds.all())
+          if (part.empty() || part == d->part) report.reason = hold.reason;
+      if (d->stage == Stage::queued && report.reason.empty() && unreachable(p))
+        report.reason = "no connection";
+      out.push_back(std::move(report));
+    }
+  };
+  for (std::size_t c = 0; c < classes_.size(); ++c)
+    held_.for_each(ClassIndex(static_cast<std::uint16_t>(c)), add);
+  return out;
 }
 
 }  // namespace sendonce

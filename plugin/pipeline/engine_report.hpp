@@ -27,6 +27,16 @@ struct ProviderReport {
   PoolState pool{};
 };
 
+// A delivery of a message in hand; it may have no row yet.
+struct HeldReport {
+  ClassIndex message_class{};
+  StreamSeq sequence{};
+  std::uint16_t target = 0;
+  ProviderIndex provider{};
+  std::string doing{};   // what happens to it
+  std::string reason{};  // why it waits; may be empty
+};
+
 struct EngineReport {
   std::vector<ClassReport> classes{};
   std::vector<ProviderReport> providers{};

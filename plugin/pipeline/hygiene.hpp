@@ -31,7 +31,6 @@ class Hygiene {
   [[nodiscard]] bool believes(const Verdict& verdict, const Target& target);
 
   [[nodiscard]] bool breaker_open() const;
-  [[nodiscard]] bool proven() const { return proven_; }
 
  private:
   static constexpr std::size_t kWindowMax = 1024;

@@ -26,9 +26,6 @@ class OutboxPublisher {
   void on_ledger_error(Ticket ticket, MonoTime now);
   void on_confirmed(OutboxSeq seq, const Result<void>& result, MonoTime now);
 
-  [[nodiscard]] bool idle() const {
-    return in_flight_.empty() && confirmed_.empty() && removing_.empty();
-  }
   [[nodiscard]] std::uint64_t published() const { return published_; }
   // Why the stream has not confirmed an entry; empty once it has confirmed one.
   [[nodiscard]] const std::string& last_error() const { return last_error_; }

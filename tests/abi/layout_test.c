@@ -38,6 +38,9 @@ _Static_assert(SENDONCE_STATE_STARTING == 0 && SENDONCE_STATE_READY == 1 &&
                    SENDONCE_STATE_STOPPED == 4 && SENDONCE_STATE_FAILED == 5,
                "a state changed its value");
 _Static_assert(SENDONCE_HOST_ANY_THREAD == 1u, "a flag changed its value");
+_Static_assert(SENDONCE_HOST_LOG_DEBUG == 2u && SENDONCE_HOST_LOG_WARN == 4u &&
+                   SENDONCE_HOST_LOG_ERROR == 8u,
+               "a flag changed its value");
 _Static_assert(SENDONCE_DRAIN_CONFIGURED == UINT64_MAX, "the drain value changed");
 
 AT_LEAST(sendonce_log_event, 48);

@@ -54,7 +54,7 @@ _EVENT = r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+"
 EVENT = re.compile(f'"({_EVENT})"')
 # The first argument of a log call, or what stands right after a level.
 EVENT_ARGUMENT = re.compile(
-    r'\b(?:debug|info|warn|error|failed)\([^,;{}]*|\bLevel::\w+\s*,\s*"[^"]*"')
+    r'\b(?:debug|info|warn|error|failed)\([^,;{}]*|\bLevel::\w+\s*,\s*"[^"]*"|\.event\s*=\s*"[^"]*"')
 EVENT_LISTED = re.compile(rf"^\| `({_EVENT})` \|", re.MULTILINE)
 
 # ---- which file may include which library ------------------------------------------------------

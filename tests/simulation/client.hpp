@@ -27,7 +27,6 @@ class Client final : public Broker {
   void take_confirmations(std::vector<Confirmation>& confirmations) override;
   [[nodiscard]] LaneState lane(ClassIndex message_class) const override;
   [[nodiscard]] bool connected() const override { return connected_; }
-  void flush() override {}
 
   void news(std::size_t message_class);  // of the server: look whether there is something to pull
   void disconnect();

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <sysexits.h>
 
+#include "plugin/cli/usage.hpp"
 #include "tests/support/fakeprov_setup.hpp"
 
 namespace sendonce::test {
@@ -113,11 +114,12 @@ int run(int argc, char** argv) {
   FakeprovArguments arguments{};
   CLI::App app(kDescription, "sendonce-fakeprov");
   app.footer(kFooter);
+  app.set_version_flag("--version", "sendonce-fakeprov " SENDONCE_VERSION);
   add_options(app, arguments);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? EX_OK : EX_USAGE;
+    return cli::usage_failed(app, e);
   }
   return serve(arguments);
 }

@@ -69,7 +69,6 @@ struct FakeBroker final : Broker {
   }
   [[nodiscard]] LaneState lane(ClassIndex) const override { return lane_state; }
   [[nodiscard]] bool connected() const override { return true; }
-  void flush() override {}
 
   [[nodiscard]] std::size_t published_on(std::string_view prefix) const {
     std::size_t n = 0;

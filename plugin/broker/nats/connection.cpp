@@ -92,13 +92,11 @@ Error error_of(natsStatus status, std::string_view doing) {
           ? Errc::invalid
       : status == NATS_INSUFFICIENT_BUFFER ? Errc::exhausted
                                            : Errc::unavailable;
-  std::string text(doing);
-  text.append(": ").append(natsStatus_GetText(status));
   natsStatus last = NATS_OK;
-  const std::string detail = text_or_empty(nats_GetLastError(&last));
+  std::string detail = text_or_empty(nats_GetLastError(&last));
   // The text of an earlier failure stays behind when a status sets none.
-  if (last == status && !detail.empty()) text.append(" (").append(redacted(detail)).append(")");
-  return Error{code, std::move(text)};
+  if (last != status) detail.clear();
+  return Error{code, std::string(doing) + ": " + error_text(natsStatus_GetText(status), detail)};
 }
 
 Result<void> checked(natsStatus status, std::string_view doing) {
@@ -151,8 +149,7 @@ void on_event(natsConnection*, void* closure) {
 void on_error(natsConnection* connection, natsSubscription*, natsStatus status, void* closure) {
   const char* detail = nullptr;
   natsConnection_GetLastError(connection, &detail);
-  std::string text = natsStatus_GetText(status);
-  if (detail != nullptr && *detail != '\0') text.append(": ").append(redacted(detail));
+  std::string text = error_text(natsStatus_GetText(status), text_or_empty(detail));
   const ConnectionEvent event = status == NATS_NOT_PERMITTED   ? ConnectionEvent::denied
                                 : status == NATS_SLOW_CONSUMER ? ConnectionEvent::slow
                                                                : ConnectionEvent::failed;
@@ -396,6 +393,21 @@ std::string make_inbox_prefix(std::string_view name) {
     append_hex(prefix, {bytes.data(), bytes.size()});
   }
   return prefix;
+}
+
+std::string error_text(std::string_view status, std::string_view detail) {
+  // "(conn.c:2088): text", from which file of cnats it comes.
+  std::string clean = redacted(detail);
+  for (std::size_t at = clean.find(".c:"); at != std::string::npos; at = clean.find(".c:", at)) {
+    const std::size_t open = clean.rfind('(', at);
+    const std::size_t close = clean.find(')', at);
+    if (open == std::string::npos || close == std::string::npos) break;
+    const std::size_t text = clean.find_first_not_of(": ", close + 1);
+    clean.erase(open, std::min(text, clean.size()) - open);
+    at = open;
+  }
+  if (clean.empty()) return std::string(status);
+  return clean.find(status) == std::string::npos ? std::string(status) + ": " + clean : clean;
 }
 
 std::string redacted(std::string_view text) {

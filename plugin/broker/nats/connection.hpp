@@ -116,6 +116,10 @@ class Connection {
 // from the operating system, since cnats' own ids may collide (nats.c issue 963).
 [[nodiscard]] std::string make_inbox_prefix(std::string_view name);
 
+// A status of cnats and its detail in one text: without places in its sources, the same thing once,
+// redacted.
+[[nodiscard]] std::string error_text(std::string_view status, std::string_view detail);
+
 // Without user, password or token.
 [[nodiscard]] std::string redacted(std::string_view text);
 

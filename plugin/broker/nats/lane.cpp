@@ -55,6 +55,7 @@ Lane::Lane(ClassIndex message_class, ConsumerExpectation expected, PullSettings 
 
 void Lane::connected(MonoTime now) {
   phase_ = Phase::checking;
+  opening_ = true;
   phase_reason_ = "checking consumer " + expected_.durable + " of stream " + expected_.stream;
   denied_.clear();
   stalled_.clear();
@@ -71,6 +72,7 @@ void Lane::connected(MonoTime now) {
 }
 
 void Lane::disconnected(std::string why) {
+  opening_ = false;
   phase_ = Phase::offline;
   phase_reason_ = std::move(why);
   open_.clear();
@@ -341,6 +343,7 @@ Binding Lane::on_consumer_info(MonoTime now, std::uint64_t round, ApiAnswer<Cons
 }
 
 void Lane::on_info_error(MonoTime now, const ApiError& error) {
+  opening_ = false;
   const bool answered_late = round_.asked + settings_.info_timeout <= now;
   round_.open = false;
   const bool no_stream = error.err_code == js_error::kStreamNotFound;
@@ -390,6 +393,7 @@ Binding Lane::conclude(MonoTime now) {
 
 Binding Lane::bind(MonoTime now, const StreamInfo& stream, const ConsumerInfo& info) {
   round_.open = false;
+  opening_ = false;
   ask_at_ = now + settings_.info_interval;
   auto fault = stream_fault(expected_, stream);
   if (!fault) fault = consumer_fault(expected_, info);
@@ -465,6 +469,7 @@ LaneState Lane::state() const {
   else
     state.reason = trouble_;
   state.ready = state.reason.empty() && phase_ == Phase::bound;
+  state.opening = opening_ && !state.ready && denied_.empty();
   state.fatal = phase_ == Phase::refused || (phase_ == Phase::missing && !ever_bound_) ||
                 (phase_ == Phase::bound && trouble_fatal_);
   return state;

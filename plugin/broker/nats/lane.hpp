@@ -156,6 +156,7 @@ class Lane {
   std::string trouble_{};
   bool trouble_fatal_ = false;
   bool ever_bound_ = false;
+  bool opening_ = true;             // connecting or asking for the first time since
   std::uint64_t denied_round_ = 0;  // when it was last refused
   std::optional<std::string> notice_{};
 

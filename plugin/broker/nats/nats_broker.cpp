@@ -15,8 +15,6 @@
 namespace sendonce {
 namespace {
 
-constexpr Duration kFlushWait = std::chrono::seconds(2);
-
 std::uint64_t number_in(std::string_view text) {
   std::uint64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -126,7 +124,6 @@ void NatsBroker::stop() {
     stopping_ = true;
   }
   puller_.notify_all();
-  flushed_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -216,15 +213,6 @@ LaneState NatsBroker::lane(ClassIndex message_class) const {
 bool NatsBroker::connected() const {
   const std::lock_guard lock(mutex_);
   return connected_;
-}
-
-void NatsBroker::flush() {
-  std::unique_lock lock(mutex_);
-  if (!connected_) return;
-  const std::uint64_t wanted = ++flush_wanted_;
-  kick();
-  flushed_.wait_for(lock, kFlushWait,
-                    [&] { return flush_done_ >= wanted || stopping_ || !connected_; });
 }
 
 NatsBrokerCounters NatsBroker::counters() const {

@@ -96,7 +96,6 @@ class NatsBroker final : public Broker, private ConnectionSink {
   void take_confirmations(std::vector<Confirmation>& confirmations) override;
   [[nodiscard]] LaneState lane(ClassIndex message_class) const override;
   [[nodiscard]] bool connected() const override;
-  void flush() override;
 
   [[nodiscard]] NatsBrokerCounters counters() const;
 
@@ -136,7 +135,6 @@ class NatsBroker final : public Broker, private ConnectionSink {
     std::vector<Reply> replies{};
     std::vector<std::pair<Ticket, Publication>> publications{};
     std::vector<std::pair<ConnectionEvent, std::string>> events{};
-    std::uint64_t flush = 0;
   };
 
   void on_message(RawMessage raw) override;
@@ -179,7 +177,6 @@ class NatsBroker final : public Broker, private ConnectionSink {
 
   mutable std::mutex mutex_;
   std::condition_variable puller_;
-  std::condition_variable flushed_;
   // Under mutex_:
   std::vector<Slot> slots_{};
   Publications publications_;
@@ -193,8 +190,6 @@ class NatsBroker final : public Broker, private ConnectionSink {
   bool connected_ = false;
   bool woken_for_messages_ = false;
   bool woken_for_confirmations_ = false;
-  std::uint64_t flush_wanted_ = 0;
-  std::uint64_t flush_done_ = 0;
   NatsBrokerCounters counters_{};
   MonoTime connect_at_{};  // when there is no connection
 

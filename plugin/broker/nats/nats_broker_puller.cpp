@@ -212,7 +212,6 @@ void NatsBroker::all_lanes_disconnected(const std::string& why) {
     connected_ = false;
     for (Slot& slot : slots_) slot.lane.disconnected(why);
   }
-  flushed_.notify_all();
   if (wake_) wake_();
 }
 
@@ -220,7 +219,6 @@ void NatsBroker::all_lanes_disconnected(const std::string& why) {
 void NatsBroker::collect(Work& work) {
   publications_.expire(clock_.mono());
   for (std::size_t index = 0; index < slots_.size(); ++index) collect_questions(index, work);
-  work.flush = flush_wanted_;
   std::erase_if(unsent_, [this](const auto& p) { return !publications_.waiting_for(p.first); });
   if (!connected_) return;
   sort_replies(work);
@@ -293,6 +291,8 @@ void NatsBroker::log_changes(std::unique_lock<std::mutex>& lock) {
     slot.logged_reason = state.reason;
     if (state.ready)
       lines.push_back({Level::info, "lane.ready", slot.class_name, slot.lane.expected().durable});
+    else if (state.opening && !state.fatal)  // a start that goes well is no warning
+      lines.push_back({Level::info, "lane.not_ready", slot.class_name, std::move(state.reason)});
     else
       lines.push_back({state.fatal ? Level::error : Level::warn, "lane.not_ready", slot.class_name,
                        std::move(state.reason)});
@@ -323,13 +323,6 @@ void NatsBroker::send(Work& work) {
     counters_.pulls += pulls;
   }
   std::unique_lock lock(mutex_);
-  if (work.flush > flush_done_) {
-    lock.unlock();
-    if (connection_ != nullptr) flush_connection();
-    lock.lock();
-    flush_done_ = work.flush;
-    flushed_.notify_all();
-  }
   wake_for_confirmations(lock);
 }
 
@@ -417,7 +410,6 @@ void NatsBroker::shut_down() {
   std::unique_lock lock(mutex_);
   connected_ = false;
   publications_.abandon("the connection to the NATS server was stopped");
-  flushed_.notify_all();
   wake_for_confirmations(lock);
 }
 

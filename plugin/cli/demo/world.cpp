@@ -107,11 +107,12 @@ Result<void> World::make_config() {
 }
 
 Result<void> World::start_daemon(std::vector<std::string> environment) {
-  SO_TRY(daemon_, test::Process::start({.program = options_.sendonced,
-                                        .args = {"--config", config_path()},
-                                        .environment = std::move(environment),
-                                        .output = daemon_log(),
-                                        .errors = daemon_log()}));
+  SO_TRY(daemon_, test::Process::start(
+                      {.program = options_.sendonced,
+                       .args = {"--config", config_path(), "--log-level", options_.log_level},
+                       .environment = std::move(environment),
+                       .output = daemon_log(),
+                       .errors = daemon_log()}));
   return {};
 }
 

@@ -37,6 +37,7 @@ struct WorldOptions {
   std::string drain = "10s";
   std::string call_total = "3s";
   std::string provider_options{};  // more lines for both [provider.*]
+  std::string log_level = "info";  // of the daemon
   bool setup = true;               // makes the ledger, streams and consumers
 };
 

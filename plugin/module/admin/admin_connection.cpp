@@ -21,7 +21,7 @@ bool try_again(int error) {
 }  // namespace
 
 AdminConnection::AdminConnection(UniqueFd fd, MonoTime now)
-    : fd_(std::move(fd)), peer_(peer_of(fd_.get())), last_moved_(now) {}
+    : fd_(std::move(fd)), last_moved_(now) {}
 
 short AdminConnection::interest() const noexcept {
   return sending() ? POLLOUT : POLLIN;

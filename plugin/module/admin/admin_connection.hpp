@@ -16,7 +16,6 @@ class AdminConnection {
   AdminConnection(UniqueFd fd, MonoTime now);
 
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-  [[nodiscard]] const AdminPeer& peer() const noexcept { return peer_; }
   [[nodiscard]] MonoTime last_moved() const noexcept { return last_moved_; }
   // For poll(2). A client is not read from while it owes us the reading of an answer.
   [[nodiscard]] short interest() const noexcept;
@@ -39,7 +38,6 @@ class AdminConnection {
   [[nodiscard]] bool sending() const noexcept { return sent_ < output_.size(); }
 
   UniqueFd fd_;
-  AdminPeer peer_;
   MonoTime last_moved_;
   std::string input_{};
   std::string output_{};

@@ -102,10 +102,6 @@ Result<std::int64_t> AdminRequest::number_or(std::string_view argument, std::int
   return typed(*this, argument, other, "a whole number");
 }
 
-Result<bool> AdminRequest::flag(std::string_view argument) const {
-  return typed(*this, argument, false, "true or false");
-}
-
 Result<void> AdminRequest::only(std::initializer_list<std::string_view> known) const {
   for (const auto& [argument, value] : arguments) {
     if (std::ranges::find(known, std::string_view(argument)) == known.end()) {

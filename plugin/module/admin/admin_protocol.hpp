@@ -23,23 +23,14 @@ namespace sendonce {
 
 using AdminValue = std::variant<std::string, std::int64_t, bool>;
 
-// Who asks, as the kernel knows it (SO_PEERCRED). For the audit of changes.
-struct AdminPeer {
-  std::uint32_t uid = 0;
-  std::uint32_t gid = 0;
-  std::int32_t pid = 0;
-};
-
 struct AdminRequest {
   std::string verb{};
   std::vector<std::pair<std::string, AdminValue>> arguments{};
-  AdminPeer peer{};
 
   // Errors are `invalid` and name verb and argument: a wrong type, or a text that is missing.
   [[nodiscard]] Result<std::string> text(std::string_view argument) const;
   [[nodiscard]] Result<std::string> text_or(std::string_view argument, std::string other) const;
   [[nodiscard]] Result<std::int64_t> number_or(std::string_view argument, std::int64_t other) const;
-  [[nodiscard]] Result<bool> flag(std::string_view argument) const;  // absent: false
   // Refuses an argument that is none of these: a typo must not be ignored.
   [[nodiscard]] Result<void> only(std::initializer_list<std::string_view> known) const;
 };

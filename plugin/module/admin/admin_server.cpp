@@ -95,16 +95,15 @@ class Loop {
     client.move(now);
     while (const auto line = client.next_line()) {
       if (line->size() > limits_.request_bytes) return refuse_long(client, now);
-      client.answer(answer(*line, client.peer()), clock_.mono());
+      client.answer(answer(*line), clock_.mono());
     }
     if (client.unfinished_bytes() > limits_.request_bytes) refuse_long(client, now);
   }
 
-  std::string answer(const std::string& line, const AdminPeer& peer) {
+  std::string answer(const std::string& line) {
     AdminReply reply(limits_.reply_bytes);
-    Result<AdminRequest> request = parse_admin_request(line);
+    const Result<AdminRequest> request = parse_admin_request(line);
     if (!request) return std::move(reply).finish(std::unexpected(request.error()));
-    request->peer = peer;
     const Result<void> outcome = handler_(*request, reply);
     return std::move(reply).finish(outcome);
   }

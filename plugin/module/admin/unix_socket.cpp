@@ -139,7 +139,7 @@ Result<UniqueFd> connect_unix(const std::string& path, Duration timeout) {
     case ENOENT:
     case ECONNREFUSED:
       return fail(Errc::unavailable,
-                  "no daemon is listening on " + path + ": start sendonced or use --offline");
+                  "no daemon is listening on " + path + ": is sendonced running?");
     case EACCES:
     case EPERM:
       return fail(Errc::denied, "no permission for " + path +
@@ -149,13 +149,6 @@ Result<UniqueFd> connect_unix(const std::string& path, Duration timeout) {
     default:
       return fail(Errc::invalid, "cannot connect to " + path + ": " + reason(errno));
   }
-}
-
-AdminPeer peer_of(int socket) {
-  ucred credentials{};
-  socklen_t size = sizeof credentials;
-  ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size);
-  return {.uid = credentials.uid, .gid = credentials.gid, .pid = credentials.pid};
 }
 
 }  // namespace sendonce

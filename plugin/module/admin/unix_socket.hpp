@@ -8,7 +8,6 @@
 #include "plugin/core/clock.hpp"
 #include "plugin/core/error.hpp"
 #include "plugin/core/unique_fd.hpp"
-#include "plugin/module/admin/admin_protocol.hpp"
 
 namespace sendonce {
 
@@ -40,7 +39,5 @@ class UnixListener {
 
 // Blocking, with a limit for each read and write, and for the connection itself.
 [[nodiscard]] Result<UniqueFd> connect_unix(const std::string& path, Duration timeout);
-
-[[nodiscard]] AdminPeer peer_of(int socket);
 
 }  // namespace sendonce

@@ -118,8 +118,8 @@ TEST_F(SetupTest, ATargetWithoutAKeyIsSaid) {
                          R"("token":"nothex"},{"provider":"nobody","token":"ab"}]})";
   const Ran ran = sendonce({"key", "otp", "--file", file});
   EXPECT_EQ(ran.code, EX_DATAERR) << ran.text;
-  EXPECT_THAT(ran.text, HasSubstr("targets[0]"));
-  EXPECT_THAT(ran.text, HasSubstr("targets[1]: no such provider"));
+  EXPECT_THAT(ran.text, HasSubstr("$.targets[0]"));
+  EXPECT_THAT(ran.text, HasSubstr("$.targets[1]: no such provider"));
 }
 
 }  // namespace

@@ -28,6 +28,17 @@ TEST_F(DaemonTest, DeliversEachOnceAndDuplicatesNever) {
   EXPECT_EQ(rows().size(), 60U);
 }
 
+TEST_F(DaemonTest, TheLogLevelIsThatOfTheCommandLine) {
+  make({.log_level = "debug"});
+  start();
+  publish(0, 2);
+  publish(0, 2);
+  ASSERT_TRUE(settled());
+  EXPECT_EQ(stop(), EX_OK);
+  EXPECT_THAT(log(), HasSubstr("level=debug event=claim.duplicate"));
+  EXPECT_THAT(log(), HasSubstr("level=info"));
+}
+
 // ---- refusals ---------------------------------------------------------------------------------
 
 TEST_F(DaemonTest, ABadConfigurationIsRefusedByLineAndColumn) {
@@ -112,7 +123,11 @@ TEST_F(DaemonTest, ASecondProcessIsSentAway) {
   ASSERT_TRUE(exit.has_value());
   EXPECT_EQ(exit->code, EX_TEMPFAIL);
   EXPECT_THAT(read_file(world_->path("second.log")),
-              HasSubstr("belongs to process " + std::to_string(world_->daemon().pid())));
+              HasSubstr("belongs to process " + std::to_string(world_->daemon().pid()) +
+                        ", which is running: stop it first, or use a state_dir of its own"));
+  const Ran restored = sendonce({"setup", "--restored"});
+  EXPECT_EQ(restored.code, EX_NOPERM) << restored.text;
+  EXPECT_THAT(restored.text, HasSubstr("stop it first"));
   EXPECT_TRUE(world_->daemon_runs());
 }
 

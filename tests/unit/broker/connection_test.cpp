@@ -17,6 +17,18 @@ TEST(Redacted, TakesUsersPasswordsAndTokensOut) {
   EXPECT_EQ(redacted("://"), "://");
 }
 
+TEST(ErrorText, SaysTheSameThingOnceAndNoFilesOfTheClient) {
+  EXPECT_EQ(error_text("Timeout", ""), "Timeout");
+  EXPECT_EQ(error_text("No server available for connection",
+                       "(conn.c:2088): No server available for connection"),
+            "No server available for connection");
+  EXPECT_EQ(error_text("Invalid Argument", "(opts.c:12): (conn.c:7): Bad CA file '/a.c/x'"),
+            "Invalid Argument: Bad CA file '/a.c/x'");
+  EXPECT_EQ(error_text("IO Error", "(comsock.c:9): dial nats://u:p@host"),
+            "IO Error: dial nats://...@host");
+  EXPECT_EQ(error_text("Authorization failed", "(x.c"), "Authorization failed: (x.c");
+}
+
 TEST(InboxPrefix, IsASubjectOfItsOwnBelowTheNameOfTheInstance) {
   const std::string a = make_inbox_prefix("mail.eu 1*>");
   const std::string b = make_inbox_prefix("mail.eu 1*>");

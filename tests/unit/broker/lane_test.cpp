@@ -79,6 +79,17 @@ TEST_F(LaneTest, NothingIsPulledBeforeTheConsumerIsKnown) {
   EXPECT_EQ(lane.ack_fate(0), AckFate::keep);
 }
 
+TEST_F(LaneTest, AStartThatGoesWellIsNoWarning) {
+  EXPECT_TRUE(lane.state().opening);
+  bind();
+  lane.disconnected("gone");
+  EXPECT_FALSE(lane.state().opening);
+  lane.connected(now);
+  EXPECT_TRUE(lane.state().opening) << "the check after a reconnect";
+  static_cast<void>(answer(lane.step(now), stream(), std::unexpected(ApiError{})));
+  EXPECT_FALSE(lane.state().opening);
+}
+
 TEST_F(LaneTest, AsksForWhatIsWelcomeAndAgainAtTheHalf) {
   bind();
   lane.set_credit(100);

@@ -29,10 +29,10 @@ TEST(CheckClaims, RoomForTheCall) {
 
 TEST(CheckClaims, TheSlowestProviderOfTheRouteCounts) {
   const std::string slow =
-      with_line(
-          with_line(good(), 13, "route = { push = [\"apns\", \"slow\"] }"), 7,
-          "auth = { team = \"T\", key_id = \"K\", key = \"cred:k\" }\n[provider.slow]\nkind = "
-          "\"fcm\"\nauth.service_account = \"cred:f\"\ncall.total = \"40s\"\n[instance]") +
+      with_line(with_line(good(), 13, "route = { push = [\"apns\", \"slow\"] }"), 7,
+                "auth = { team = \"ABCDE12345\", key_id = \"FGHIJ67890\", key = \"cred:k\" "
+                "}\n[provider.slow]\nkind = "
+                "\"fcm\"\nauth.service_account = \"cred:f\"\ncall.total = \"40s\"\n[instance]") +
       "";
   // [instance] would be given twice: the drain has to grow with the call.
   std::string text = with_line(slow, 2, "");

@@ -46,8 +46,9 @@ struct Checked {
 };
 
 Config with_key(const std::string& text) {
-  return config_of(
-      with_line(good(), 7, "auth = { team = \"T\", key_id = \"K\", key = \"" + text + "\" }"));
+  return config_of(with_line(
+      good(), 7,
+      "auth = { team = \"ABCDE12345\", key_id = \"FGHIJ67890\", key = \"" + text + "\" }"));
 }
 
 TEST(CheckCredentials, FilesMustBeThereAndPrivate) {

@@ -46,7 +46,7 @@ kind = "apns"
 endpoint = "https://localhost:2197"
 topic = "t"
 environment = "sandbox"
-auth = { team = "T", key_id = "K", key = "file:/k.p8", refresh = "40m" }
+auth = { team = "ABCDE12345", key_id = "FGHIJ67890", key = "file:/k.p8", refresh = "40m" }
 call = { connect = "1s", total = "8s" }
 concurrency = { connections = 3, streams = 50 }
 rate = "600/m"
@@ -216,9 +216,10 @@ TEST(Loader, RefusedMandatoryKeysAreNotCalledMissing) {
 
 TEST(Loader, InlineSecretsAreRefusedWithoutEcho) {
   const auto findings = findings_of(with_line(
-      good(), 7, "auth = { team = \"T\", key_id = \"K\", key = \"MIGHAgEAMBMGhunter2\" }"));
+      good(), 7,
+      "auth = { team = \"ABCDE12345\", key_id = \"FGHIJ67890\", key = \"MIGHAgEAMBMGhunter2\" }"));
   ASSERT_THAT(findings,
-              ElementsAre(HasSubstr("t.toml:7:42: error: provider.apns.auth.key: is not a "
+              ElementsAre(HasSubstr("t.toml:7:60: error: provider.apns.auth.key: is not a "
                                     "reference to a secret; write cred:NAME")));
   EXPECT_THAT(findings.front(), Not(HasSubstr("hunter2")));
 }
@@ -253,7 +254,7 @@ retention = "9d"
 [provider.a]
 kind = "apns"
 topic = "t"
-auth = { team = "T", key_id = "K", key = "cred:k" }
+auth = { team = "ABCDE12345", key_id = "FGHIJ67890", key = "cred:k" }
 [class.one]
 subject = "n.one"
 expires = "1h"

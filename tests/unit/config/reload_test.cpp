@@ -53,6 +53,14 @@ TEST(Reload, AppliesNow) {
   EXPECT_EQ(key.applies, OnReload::now);
 }
 
+TEST(Reload, WhatIsRefusedIsNamedByItsPlace) {
+  const std::string text = with_line(good(), 9, "subject = \"notify.x\"");
+  const LoadResult loaded = load_config_text(text, "t.toml");
+  EXPECT_THAT(texts(refused_by_reload(changes(text), loaded.positions)),
+              testing::ElementsAre("t.toml:9:11: error: class.otp.subject: cannot change while "
+                                   "running; restart sendonced"));
+}
+
 TEST(Reload, NeedsARestart) {
   for (const char* line :
        {"key_scope = \"old\"", "stream = \"OTHER\"", "ack_wait = \"50s\"",
@@ -61,7 +69,7 @@ TEST(Reload, NeedsARestart) {
         "[ledger]\nmap_size = \"9GiB\"", "[ledger]\ndurability = \"process\"",
         "[nats]\ndomain = \"hub\"", "[nats]\ncredentials = \"cred:n\""}) {
     EXPECT_EQ(only(with_more(good(), line)).applies, OnReload::restart) << line;
-    EXPECT_TRUE(needs_restart(changes(with_more(good(), line))));
+    EXPECT_EQ(refused_by_reload(changes(with_more(good(), line)), {}).size(), 1U);
   }
   EXPECT_EQ(only(with_line(good(), 9, "subject = \"notify.x\"")).applies, OnReload::restart);
   EXPECT_EQ(only(with_line(good(), 6, "topic = \"other\"")).applies, OnReload::restart);

@@ -168,7 +168,6 @@ TEST(RowCodec, PeekSeesWhatTheRowSays) {
   EXPECT_EQ(peek->campaign, row.campaign);
   EXPECT_EQ(peek->state, row.state);
   EXPECT_EQ(peek->dead_letter, row.dead_letter);
-  EXPECT_EQ(peek->incarnation, row.incarnation);
   EXPECT_EQ(peek->created, row.created);
   EXPECT_EQ(peek->keep_until, row.keep_until);
   EXPECT_TRUE(is_row_of(encode_row(row), row.key));

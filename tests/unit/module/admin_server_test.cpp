@@ -55,10 +55,6 @@ class AdminServerTest : public ::testing::Test {
       return {};
     }
     if (request.verb == "list") return list(request, reply);
-    if (request.verb == "who") {
-      reply.result("{\"uid\":" + std::to_string(request.peer.uid) + "}");
-      return {};
-    }
     if (request.verb == "signals") {
       sigset_t blocked;
       ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
@@ -173,11 +169,6 @@ TEST_F(AdminServerTest, AnErrorOfTheHandlerReachesTheClient) {
   EXPECT_EQ(result.error().code, Errc::invalid);
   EXPECT_EQ(result.error().text, "there is no verb 'explode'");
   EXPECT_TRUE(one.call(ask("status"))) << "the connection lives on";
-}
-
-TEST_F(AdminServerTest, TellsTheHandlerWhoAsks) {
-  start();
-  EXPECT_EQ(client().call(ask("who")).value(), "{\"uid\":" + std::to_string(::geteuid()) + "}");
 }
 
 TEST_F(AdminServerTest, ItsThreadTakesNoSignals) {

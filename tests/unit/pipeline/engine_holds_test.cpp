@@ -24,6 +24,22 @@ TEST_F(EngineTest, AuthFaultHoldsTheProviderAndTouchesNoToken) {
   EXPECT_EQ(broker.acked.size(), 2U);
 }
 
+TEST_F(EngineTest, SaysWhatItHoldsOfAnEventAndWhy) {
+  const KeyMaker keys{Credential(std::string(32, 's'))};
+  const auto held = [&](std::string_view event) { return engine->held(keys.event_lookup(event)); };
+  arrive(message(1, token("aa")));
+  ASSERT_EQ(held("e1").size(), 1U);
+  EXPECT_EQ(held("e1")[0].doing, "is with its provider");
+  transport.answer_status(403);
+  step();
+  arrive(message(2, token("bb"), "e2"));
+  ASSERT_EQ(held("e2").size(), 1U);
+  EXPECT_EQ(held("e2")[0].sequence, StreamSeq(2));
+  EXPECT_EQ(held("e2")[0].doing, "waits for its provider");
+  EXPECT_FALSE(held("e2")[0].reason.empty());
+  EXPECT_TRUE(held("e3").empty());
+}
+
 // Found by the simulator: a new APNs token, minted when the old one was refused, was not tried.
 TEST_F(EngineTest, ACredentialThatIsRenewedAtOnceIsTriedAtOnce) {
   provider.renews_at_once = true;

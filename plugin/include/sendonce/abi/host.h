@@ -77,6 +77,11 @@ typedef struct sendonce_state_event {
 /* The callbacks below come from pump(), on its thread, unless this flag is set: then they come at
  * once, from any thread of the library, and must not block. */
 #define SENDONCE_HOST_ANY_THREAD 1u
+/* What is logged, through `log` or to stderr: at most one of these. None: INFO and worse. A host
+ * that filters by itself still saves the work of making what it would throw away. */
+#define SENDONCE_HOST_LOG_DEBUG 2u /* everything */
+#define SENDONCE_HOST_LOG_WARN 4u  /* WARN and worse */
+#define SENDONCE_HOST_LOG_ERROR 8u /* ERROR alone */
 
 /* What the host lends. The struct is copied by open; `ctx` must outlive the instance. */
 typedef struct sendonce_host {
@@ -108,9 +113,10 @@ typedef struct sendonce_module_api {
   uint32_t abi_minor;  /* highest minor version that the library implements */
   const char* version; /* of the library, semver, for logs */
 
-  /* Reads the configuration file and says what is wrong with it. Touches no state, opens no ledger
-   * and no connection; may be called at any time, also beside a running instance. OK when there
-   * is no finding of level ERROR, else INVALID. `finding` may be NULL. [any] */
+  /* Reads the configuration file and, as start would, the credentials and certificates it names,
+   * and says what is wrong with them. Touches no state, opens no ledger and no connection; may be
+   * called at any time, also beside a running instance. OK when there is no finding of level ERROR,
+   * else INVALID or DENIED as from open. `finding` may be NULL. [any] */
   sendonce_rc (*check)(const char* path, sendonce_finding_fn finding, void* ctx,
                        sendonce_text* error);
 
