@@ -23,7 +23,7 @@ std::optional<Enum> find(const std::array<std::string_view, N>& names, std::stri
 template <class Buffer>
 void clear_buffer(Buffer& buffer) {
   if (buffer.capacity() * sizeof(typename Buffer::value_type) > kSmall)
-    buffer = Buffer();
+    Buffer().swap(buffer);  // assigned an empty string, one keeps its buffer
   else
     buffer.clear();
 }
