@@ -88,6 +88,7 @@ void LedgerThread::keep_for_reuse(std::vector<TicketedRequest>&& batch) {
 }
 
 bool LedgerThread::next_batch(std::vector<TicketedRequest>& batch) {
+  std::size_t size = 0;
   {
     std::unique_lock lock(mutex_);
     while (queue_.empty() && !stopping_) {
@@ -96,7 +97,6 @@ bool LedgerThread::next_batch(std::vector<TicketedRequest>& batch) {
     }
     waiting_ = false;
     if (last_batch_ > kTrickle) linger(lock);
-    std::size_t size = 0;
     auto end = queue_.begin();
     while (end != queue_.end() && size < options_.batch_max) size += (end++)->size();
     taken_.assign(std::move_iterator(queue_.begin()), std::move_iterator(end));
@@ -106,6 +106,7 @@ bool LedgerThread::next_batch(std::vector<TicketedRequest>& batch) {
   for (std::vector<TicketedRequest>& part : taken_) {
     if (batch.empty()) {
       batch = std::move(part);
+      batch.reserve(size);
     } else {
       std::ranges::move(part, std::back_inserter(batch));
       keep_for_reuse(std::move(part));

@@ -74,9 +74,14 @@ bool any_needs_escape(std::uint64_t eight) {
 // How many bytes from `at` on stand for themselves in a JSON string.
 std::size_t clean_run(std::string_view text, std::size_t at) {
   std::size_t end = at;
-  for (std::uint64_t eight = 0; end + sizeof eight <= text.size(); end += sizeof eight) {
+  std::uint64_t eight = 0;
+  for (; end + sizeof eight <= text.size(); end += sizeof eight) {
     std::memcpy(&eight, text.data() + end, sizeof eight);
     if (any_needs_escape(eight)) break;
+  }
+  if (text.size() - at >= sizeof eight && text.size() - end < sizeof eight) {  // the last ones
+    std::memcpy(&eight, text.data() + text.size() - sizeof eight, sizeof eight);
+    if (!any_needs_escape(eight)) return text.size() - at;
   }
   while (end < text.size() && !needs_escape(static_cast<std::uint8_t>(text[end]))) ++end;
   return end - at;

@@ -4,6 +4,8 @@
 
 #include "plugin/crypto/digest.hpp"
 
+#include <cstring>
+
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/sha.h>
@@ -44,7 +46,9 @@ void Sha256::update_field(std::string_view bytes) {
   const auto n = static_cast<std::uint32_t>(bytes.size());
   const std::array<char, 4> size{static_cast<char>(n >> 24U), static_cast<char>(n >> 16U),
                                  static_cast<char>(n >> 8U), static_cast<char>(n)};
-  update({size.data(), size.size()});
+  if (size.size() > gathered_.size() - size_) flush();
+  std::memcpy(gathered_.data() + size_, size.data(), size.size());
+  size_ += size.size();
   update(bytes);
 }
 

@@ -11,11 +11,11 @@
 namespace sendonce {
 namespace {
 
+// At most eight bytes, the first the lowest; what is missing is zero.
 std::uint64_t little_endian(std::string_view bytes) {
   std::uint64_t word = 0;
-  for (std::size_t i = std::min<std::size_t>(bytes.size(), 8); i-- > 0;)
-    word = word << 8U | static_cast<std::uint8_t>(bytes[i]);
-  return word;
+  if (!bytes.empty()) std::memcpy(&word, bytes.data(), std::min(bytes.size(), sizeof word));
+  return std::endian::native == std::endian::little ? word : std::byteswap(word);
 }
 
 struct SipState {
@@ -52,7 +52,7 @@ LookupHash lookup_hash(std::string_view secret, std::string_view text) {
   SipState s{{k0 ^ 0x736f6d6570736575U, k1 ^ 0x646f72616e646f6dU, k0 ^ 0x6c7967656e657261U,
               k1 ^ 0x7465646279746573U}};
   std::string_view rest = text;
-  for (; rest.size() >= 8; rest.remove_prefix(8)) s.absorb(little_endian(rest.substr(0, 8)));
+  for (; rest.size() >= 8; rest.remove_prefix(8)) s.absorb(little_endian({rest.data(), 8}));
   s.absorb(little_endian(rest) | static_cast<std::uint64_t>(text.size()) << 56U);
   s.v[2] ^= 0xff;
   for (int i = 0; i < 4; ++i) s.round();

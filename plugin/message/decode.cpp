@@ -126,7 +126,7 @@ Result<void> EnvelopeDecoder::read_envelope(JsonReader& reader, Notification& ou
   const JsonPath root;
   if (reader.type() != JsonType::object) return root.refuse("must be an object");
   MemberSet members(kMembers);
-  DecodedTargets decoded;
+  FirstWith first_with;
   reader.enter();
   while (reader.next_member()) {
     SO_TRY(const std::size_t member, members.meet(reader.name(), root));
@@ -144,10 +144,9 @@ Result<void> EnvelopeDecoder::read_envelope(JsonReader& reader, Notification& ou
       case template_id:
         SO_CHECK(read_text(reader, at, kIdRule, out.template_id));
         break;
-      case targets: {
-        SO_TRY(decoded, read_targets(reader, at));
+      case targets:
+        SO_CHECK(read_targets(reader, at, out.targets, first_with));
         break;
-      }
       case notification_content:
         SO_CHECK(read_notification(reader, at, out.content));
         break;
@@ -173,24 +172,35 @@ Result<void> EnvelopeDecoder::read_envelope(JsonReader& reader, Notification& ou
     if (!members.has(member)) return JsonPath(root, kMembers.at(member)).refuse("is missing");
   if (!members.has(notification_content) && !members.has(overrides))
     return JsonPath(root, "notification").refuse("is missing, and there are no overrides either");
-  SO_CHECK(check_channel(decoded, out.channel, JsonPath(root, "targets")));
-  out.targets = std::move(decoded.targets);
+  SO_CHECK(check_channel(first_with, out.channel, JsonPath(root, "targets")));
   remove_repeated(out.targets);
   return {};
 }
 
 Result<Notification> EnvelopeDecoder::decode(std::string_view bytes) {
-  auto reader = parser_.parse(bytes);
-  if (!reader) return fail(reader.error().code, "$: " + reader.error().text);
   Result<Notification> notification;
-  SO_CHECK(read_envelope(*reader, *notification));
-  notification->canonical_content = canonical_content(*notification);
+  if (auto done = decode(bytes, *notification); !done)
+    notification = std::unexpected(std::move(done).error());
   return notification;
 }
 
+Result<void> EnvelopeDecoder::decode(std::string_view bytes, Notification& notification) {
+  clear(notification);
+  auto reader = parser_.parse(bytes);
+  if (!reader) return fail(reader.error().code, "$: " + reader.error().text);
+  SO_CHECK(read_envelope(*reader, notification));
+  append_canonical_content(notification.canonical_content, notification);
+  return {};
+}
+
 std::string canonical_content(const Notification& notification) {
-  const Content& content = notification.content;
   std::string out;
+  append_canonical_content(out, notification);
+  return out;
+}
+
+void append_canonical_content(std::string& out, const Notification& notification) {
+  const Content& content = notification.content;
   out.reserve(content.title.size() + content.body.size() + content.html.size() + 128);
   const auto member = [&out](std::string_view name, std::string_view value) {
     if (value.empty()) return;
@@ -218,7 +228,6 @@ std::string canonical_content(const Notification& notification) {
   out.push_back('}');
   member("template", notification.template_id);
   out.push_back('}');
-  return out;
 }
 
 }  // namespace sendonce

@@ -21,6 +21,9 @@ class EnvelopeDecoder {
   // whether a phone number is one) is left to it, so that one bad target does not take the others
   // with it.
   [[nodiscard]] Result<Notification> decode(std::string_view bytes);
+  // The same into a notification that has been used before: its small buffers serve again.
+  // After an error it holds some of what came before the fault.
+  [[nodiscard]] Result<void> decode(std::string_view bytes, Notification& notification);
 
  private:
   [[nodiscard]] Result<void> read_notification(JsonReader& reader, const JsonPath& path,
@@ -37,5 +40,6 @@ class EnvelopeDecoder {
 // The canonical text of template, notification and collapse: what the fingerprint is made of,
 // beside the overrides of a target's kind. What is empty is left out.
 [[nodiscard]] std::string canonical_content(const Notification& notification);
+void append_canonical_content(std::string& out, const Notification& notification);
 
 }  // namespace sendonce

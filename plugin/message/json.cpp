@@ -124,29 +124,9 @@ JsonReader::JsonReader(std::string_view text, bool escapes) : text_(text), escap
   skip_space();
 }
 
-bool JsonReader::at_end(char closing) {
-  skip_space();
-  if (peek() == ',') {
-    ++at_;
-    skip_space();
-  }
-  if (peek() != closing) return false;
-  ++at_;
-  return true;
-}
-
-bool JsonReader::next_member() {
-  if (at_end('}')) return false;
-  name_ = string(unescaped_name_);
-  skip_space();
-  SO_ASSERT(peek() == ':');
-  ++at_;
-  skip_space();
-  return true;
-}
-
-bool JsonReader::next_element() {
-  return !at_end(']');
+std::string_view JsonReader::unescaped(std::string_view written, std::string& scratch) {
+  unescape(written, scratch);
+  return scratch;
 }
 
 std::string_view JsonReader::quoted() {
@@ -162,17 +142,6 @@ std::string_view JsonReader::quoted() {
   while (escapes_ && is_escaped({first, end})) end = next_quote(end + 1);
   at_ = static_cast<std::size_t>(end + 1 - text_.data());
   return {first, end};
-}
-
-bool JsonReader::has_escape(std::string_view written) const {
-  return escapes_ && written.find('\\') != std::string_view::npos;
-}
-
-std::string_view JsonReader::string(std::string& scratch) {
-  const std::string_view written = quoted();
-  if (!has_escape(written)) return written;
-  unescape(written, scratch);
-  return scratch;
 }
 
 void JsonReader::append_string(std::string& out, std::string& scratch) {

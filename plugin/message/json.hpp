@@ -54,13 +54,24 @@ class JsonReader {
   }
   // False: that was the last one, and the object or array has been left. Else the position is at
   // the member's value or the element, which must be read before the next call.
-  [[nodiscard]] bool next_member();
-  [[nodiscard]] bool next_element();
+  [[nodiscard]] bool next_member() {
+    if (at_end('}')) return false;
+    name_ = string(unescaped_name_);
+    skip_space();
+    SO_ASSERT(peek() == ':');
+    ++at_;
+    skip_space();
+    return true;
+  }
+  [[nodiscard]] bool next_element() { return !at_end(']'); }
   // Of the member just met; valid until the next call of next_member.
   [[nodiscard]] std::string_view name() const { return name_; }
 
   // The string at the position without quotes and escapes: in the text itself, or in `scratch`.
-  [[nodiscard]] std::string_view string(std::string& scratch);
+  [[nodiscard]] std::string_view string(std::string& scratch) {
+    const std::string_view written = quoted();
+    return has_escape(written) ? unescaped(written, scratch) : written;
+  }
   // The same with its quotes and the fewest escapes.
   void append_string(std::string& out, std::string& scratch);
   [[nodiscard]] std::string_view raw();  // any value, as written
@@ -76,8 +87,20 @@ class JsonReader {
   void skip_space() {
     while (at_ < text_.size() && text_[at_] <= ' ') ++at_;
   }
-  [[nodiscard]] bool at_end(char closing);
-  [[nodiscard]] bool has_escape(std::string_view written) const;
+  [[nodiscard]] bool at_end(char closing) {
+    skip_space();
+    if (peek() == ',') {
+      ++at_;
+      skip_space();
+    }
+    if (peek() != closing) return false;
+    ++at_;
+    return true;
+  }
+  [[nodiscard]] bool has_escape(std::string_view written) const {
+    return escapes_ && written.find('\\') != std::string_view::npos;
+  }
+  [[nodiscard]] static std::string_view unescaped(std::string_view written, std::string& scratch);
   [[nodiscard]] std::string_view quoted();  // what stands between the quotes, as written
 
   std::string_view text_;

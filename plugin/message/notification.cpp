@@ -1,9 +1,13 @@
 #include "plugin/message/notification.hpp"
 
 #include <array>
+#include <utility>
 
 namespace sendonce {
 namespace {
+
+// Bytes of a buffer that is worth keeping; a body may have a thousand times as many.
+constexpr std::size_t kSmall = 1024;
 
 constexpr std::array<std::string_view, 5> kChannels{"push", "sms", "email", "webhook", "in_app"};
 constexpr std::array<std::string_view, 6> kKinds{"apns", "fcm", "webpush", "sms", "email", "http"};
@@ -15,7 +19,28 @@ std::optional<Enum> find(const std::array<std::string_view, N>& names, std::stri
   return std::nullopt;
 }
 
+// Of a string or vector.
+template <class Buffer>
+void clear_buffer(Buffer& buffer) {
+  if (buffer.capacity() * sizeof(typename Buffer::value_type) > kSmall)
+    Buffer().swap(buffer);  // assigned an empty string, one keeps its buffer
+  else
+    buffer.clear();
+}
+
 }  // namespace
+
+void clear(Notification& n) {
+  for (std::string* text :
+       {&n.event_id, &n.recipient, &n.template_id, &n.campaign_id, &n.idempotency_key, &n.collapse,
+        &n.content.title, &n.content.body, &n.content.html, &n.canonical_content})
+    clear_buffer(*text);
+  clear_buffer(n.content.data);
+  clear_buffer(n.overrides);
+  clear_buffer(n.targets);
+  n.channel = Channel::push;
+  n.expires_at.reset();
+}
 
 std::string_view name(Channel channel) {
   return kChannels[static_cast<std::size_t>(channel)];

@@ -59,4 +59,7 @@ struct Notification {
   std::string canonical_content{};
 };
 
+// As new, but for small buffers that are kept: a notification is read into one that was forgotten.
+void clear(Notification& notification);
+
 }  // namespace sendonce

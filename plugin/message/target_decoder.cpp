@@ -191,26 +191,25 @@ Result<WallTime> read_time(JsonReader& reader, const JsonPath& path) {
   return *time;
 }
 
-Result<DecodedTargets> read_targets(JsonReader& reader, const JsonPath& path) {
+Result<void> read_targets(JsonReader& reader, const JsonPath& path, std::vector<Target>& targets,
+                          FirstWith& first_with) {
   if (reader.type() != JsonType::array) return path.refuse("must be an array of 1 to 500 targets");
-  DecodedTargets decoded;
   reader.enter();
   while (reader.next_element()) {
-    if (decoded.targets.size() == kMaxTargets)
-      return path.refuse("must be an array of 1 to 500 targets");
-    const std::size_t index = decoded.targets.size();
+    if (targets.size() == kMaxTargets) return path.refuse("must be an array of 1 to 500 targets");
+    const std::size_t index = targets.size();
     SO_TRY(const DestinationForm form,
-           read_target(reader, JsonPath(path, index), decoded.targets.emplace_back()));
-    auto& first = decoded.first_with[static_cast<std::size_t>(form)];
+           read_target(reader, JsonPath(path, index), targets.emplace_back()));
+    auto& first = first_with[static_cast<std::size_t>(form)];
     if (!first) first = index;
   }
-  if (decoded.targets.empty()) return path.refuse("must be an array of 1 to 500 targets");
-  return decoded;
+  if (targets.empty()) return path.refuse("must be an array of 1 to 500 targets");
+  return {};
 }
 
-Result<void> check_channel(const DecodedTargets& decoded, Channel channel, const JsonPath& path) {
+Result<void> check_channel(const FirstWith& first_with, Channel channel, const JsonPath& path) {
   for (const DestinationForm form : kForms) {
-    const auto first = decoded.first_with[static_cast<std::size_t>(form)];
+    const auto first = first_with[static_cast<std::size_t>(form)];
     if (first && !belongs(form, channel)) return JsonPath(path, *first).refuse(needs(channel));
   }
   return {};

@@ -19,17 +19,17 @@ inline constexpr std::size_t kMaxTargets = 500;
 // What a target gave as its destination, by the name of the member.
 enum class DestinationForm : std::uint8_t { token, subscription, phone, email, url };
 
-// With what has yet to be compared with the channel, which may come later in the text.
-struct DecodedTargets {
-  std::vector<Target> targets{};
-  std::array<std::optional<std::size_t>, 5> first_with{};  // by DestinationForm
-};
+// The first target with a destination of each form: what has yet to be compared with the channel,
+// which may come later in the text.
+using FirstWith = std::array<std::optional<std::size_t>, 5>;
 
-[[nodiscard]] Result<DecodedTargets> read_targets(JsonReader& reader, const JsonPath& path);
+// Into `targets`, which is empty.
+[[nodiscard]] Result<void> read_targets(JsonReader& reader, const JsonPath& path,
+                                        std::vector<Target>& targets, FirstWith& first_with);
 
 // invalid: a target's destination or kind does not belong to the channel, or the two do not belong
 // to each other.
-[[nodiscard]] Result<void> check_channel(const DecodedTargets& decoded, Channel channel,
+[[nodiscard]] Result<void> check_channel(const FirstWith& first_with, Channel channel,
                                          const JsonPath& path);
 
 // Keeps the first of those with the same provider or kind and the same destination, in order.

@@ -46,9 +46,12 @@ bool is_plain_ascii(std::string_view text, bool spaces) {
     std::memcpy(&eight, text.data() + at, sizeof eight);
     look(eight);
   }
-  eight = kOnes * 'x';
-  std::memcpy(&eight, text.data() + at, text.size() - at);
-  look(eight);
+  if (at > 0) {  // the last eight, some of them for the second time
+    std::memcpy(&eight, text.data() + text.size() - sizeof eight, sizeof eight);
+    look(eight);
+  } else {
+    for (const char c : text) look(kOnes * static_cast<std::uint8_t>(c));
+  }
   return (marks & (kOnes * 0x80)) == 0;
 }
 

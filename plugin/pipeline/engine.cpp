@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plugin/core/crash_point.hpp"
+#include "plugin/core/prefetch.hpp"
 #include "plugin/core/text.hpp"
 #include "plugin/pipeline/tickets.hpp"
 
@@ -53,10 +54,6 @@ void Engine::read_clock() {
   now_ = {deps_.clock.wall(), deps_.clock.mono()};
 }
 
-void Engine::request(Ticket ticket, LedgerRequest request) {
-  requests_.push_back({ticket, std::move(request)});
-}
-
 void Engine::poll(Duration wait) {
   read_clock();
   deps_.transport.poll(completions_, bounded_wait(wait));
@@ -94,45 +91,60 @@ Duration Engine::bounded_wait(Duration wait) const {
 void Engine::take_replies() {
   replies_.clear();
   deps_.ledger.take(replies_);
-  for (LaneReply& r : replies_) {
-    switch (kind_of(r.ticket)) {
-      case TicketKind::outbox_read:
-      case TicketKind::outbox_remove:
-        if (!r.reply) {
-          outbox_.on_ledger_error(r.ticket, now_.mono);
-        } else if (auto* page = std::get_if<OutboxPage>(&*r.reply)) {
-          outbox_.on_page(std::move(*page));
-        } else {
-          outbox_.on_removed();
-        }
-        continue;
-      case TicketKind::sweep: {
-        sweeping_ = false;
-        const auto* swept = r.reply ? std::get_if<Swept>(&*r.reply) : nullptr;
-        sweep_more_ = swept != nullptr && swept->ended + swept->expired >= kSweepRows;
-        continue;
+  for_each_prefetched(
+      replies_, [this](const LaneReply& r) { deliveries_.prefetch(r.ticket); },
+      [this](const LaneReply& r) { prefetch_message(r.ticket); },
+      [this](LaneReply& r) { take_reply(r); });
+}
+
+// What the next step of a delivery needs beside itself: the texts of the call that follows a claim,
+// else its message.
+void Engine::prefetch_message(Ticket ticket) {
+  const Delivery* d = deliveries_.find(ticket);
+  if (d == nullptr) return;
+  if (d->stage != Stage::claiming || !d->request) return prefetch(*d->message);
+  prefetch_text(d->request->path);
+  prefetch_text(d->request->body);
+}
+
+void Engine::take_reply(LaneReply& r) {
+  switch (kind_of(r.ticket)) {
+    case TicketKind::outbox_read:
+    case TicketKind::outbox_remove:
+      if (!r.reply) {
+        outbox_.on_ledger_error(r.ticket, now_.mono);
+      } else if (auto* page = std::get_if<OutboxPage>(&*r.reply)) {
+        outbox_.on_page(std::move(*page));
+      } else {
+        outbox_.on_removed();
       }
-      case TicketKind::delivery:
-        break;
-      case TicketKind::credential:
-      case TicketKind::publication:
-        SO_ASSERT(false);
+      return;
+    case TicketKind::sweep: {
+      sweeping_ = false;
+      const auto* swept = r.reply ? std::get_if<Swept>(&*r.reply) : nullptr;
+      sweep_more_ = swept != nullptr && swept->ended + swept->expired >= kSweepRows;
+      return;
     }
-    Delivery* d = deliveries_.find(r.ticket);
-    SO_ASSERT(d != nullptr);
-    if (!r.reply) {
-      if (std::exchange(d->reserved, false)) --provider(*d).reserved;
-      // Nothing was changed (law 11): the claim, settlement or record is simply due again.
-      set_timer(*d, std::chrono::milliseconds(500));
-    } else if (auto* claim = std::get_if<ClaimReply>(&*r.reply)) {
-      on_claim(*d, std::move(*claim));
-    } else if (const auto* settled = std::get_if<Settled>(&*r.reply)) {
-      on_settled(*d, *settled);
-    } else {
-      SO_ASSERT(d->stage == Stage::recording);
-      crash_point(CrashPoint::copy_recorded);
-      end(*d);
-    }
+    case TicketKind::delivery:
+      break;
+    case TicketKind::credential:
+    case TicketKind::publication:
+      SO_ASSERT(false);
+  }
+  Delivery* d = deliveries_.find(r.ticket);
+  SO_ASSERT(d != nullptr);
+  if (!r.reply) {
+    if (std::exchange(d->reserved, false)) --provider(*d).reserved;
+    // Nothing was changed (law 11): the claim, settlement or record is simply due again.
+    set_timer(*d, std::chrono::milliseconds(500));
+  } else if (auto* claim = std::get_if<ClaimReply>(&*r.reply)) {
+    on_claim(*d, std::move(*claim));
+  } else if (const auto* settled = std::get_if<Settled>(&*r.reply)) {
+    on_settled(*d, *settled);
+  } else {
+    SO_ASSERT(d->stage == Stage::recording);
+    crash_point(CrashPoint::copy_recorded);
+    end(*d);
   }
 }
 
@@ -189,7 +201,7 @@ void Engine::fire(Delivery& delivery) {
       publish_copy(delivery);
       return;
     case Stage::recording:
-      request(delivery.ticket, DeadLetterDone{policy(delivery).scope, delivery.key});
+      record(delivery);
       return;
     case Stage::calling:
     case Stage::ended:
@@ -243,7 +255,7 @@ void Engine::sweep() {
   if (sweeping_ || (!sweep_more_ && now_.mono - swept_ < kSweepEvery)) return;
   sweeping_ = true;
   swept_ = now_.mono;
-  request(ticket_of(TicketKind::sweep, 0), Sweep{.max_rows = kSweepRows});
+  request<Sweep>(ticket_of(TicketKind::sweep, 0)).max_rows = kSweepRows;
 }
 
 void Engine::answer(const Message& message, bool terminate) {

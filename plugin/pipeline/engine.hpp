@@ -125,8 +125,10 @@ class Engine {
 
   // engine_intake.cpp
   void take_messages();
-  void hold(Message message);
-  void hold_poison(Message message, std::string reason);
+  void take_message(Message& message);
+  void hold(Message& message);
+  void hold_poison(HeldMessage& held, std::string reason);
+  [[nodiscard]] Result<void> read(HeldMessage& held, const ClassPolicy& policy);
   [[nodiscard]] Result<void> resolve(const Notification& note, const ClassPolicy& policy);
   void add_delivery(HeldMessage& held, std::uint16_t target, Resolved&& resolved);
   void forget_other_incarnations();
@@ -151,8 +153,8 @@ class Engine {
 
   // engine_outcomes.cpp
   void finish_calls();
-  void finish_call(Completion completion);
-  void conclude(Delivery& delivery, Verdict verdict, bool answered);
+  void finish_call(const Completion& completion);
+  void conclude(Delivery& delivery, Verdict&& verdict, bool answered);
   void heed(ProviderState& provider, Delivery& delivery, const Verdict& verdict);
   void settle(Delivery& delivery);
   void on_settled(Delivery& delivery, const Settled& settled);
@@ -160,6 +162,7 @@ class Engine {
   [[nodiscard]] Publication copy_of(const Delivery& delivery) const;
   void publish_copy(Delivery& delivery);
   void on_copied(Delivery& delivery, const Result<void>& result);
+  void record(const Delivery& delivery);
   void end(Delivery& delivery);
   void settle_message(HeldMessage& held);
   void forget(HeldMessage& held);
@@ -167,6 +170,8 @@ class Engine {
 
   // engine.cpp
   void take_replies();
+  void take_reply(LaneReply& reply);
+  void prefetch_message(Ticket ticket);
   void take_confirmations();
   void run_timers();
   void fire(Delivery& delivery);
@@ -179,17 +184,23 @@ class Engine {
   void renew_credentials();
   void sweep();
   void set_timer(Delivery& delivery, Duration delay);
-  void request(Ticket ticket, LedgerRequest request);
+  // A new request to fill in where it lies: they are large to move.
+  template <class Request>
+  Request& request(Ticket ticket) {
+    TicketedRequest& added = requests_.emplace_back();
+    added.ticket = ticket;
+    return added.request.emplace<Request>();
+  }
   void hand_over_requests();
   void answer(const Message& message, bool terminate);
   void read_clock();
   [[nodiscard]] Duration bounded_wait(Duration wait) const;
 
   [[nodiscard]] const ClassPolicy& policy(const Delivery& d) const {
-    return classes_[d.message->message.message_class.get()];
+    return classes_[d.message_class.get()];
   }
   [[nodiscard]] ClassState& state(const Delivery& d) {
-    return class_states_[d.message->message.message_class.get()];
+    return class_states_[d.message_class.get()];
   }
   [[nodiscard]] const Target& target(const Delivery& d) const {
     return d.message->note.targets[d.target];

@@ -52,7 +52,7 @@ Attempt Engine::attempt(const Delivery& d) const {
 
 void Engine::enqueue(Delivery& d) {
   if (std::exchange(d.in_queue, true)) return;
-  provider(d).queue.push(d.message->message.message_class, d.ticket);
+  provider(d).queue.push(d.message_class, d.ticket);
 }
 
 void Engine::dispatch() {
@@ -96,7 +96,7 @@ void Engine::dispatch_one(ProviderState& p, std::size_t room, std::size_t stream
     if (!in_rate) dispatch_again_ = std::min(dispatch_again_, of_class.limiter.next(now_.mono));
     const auto probe = in_rate ? p.holds.may_start(d->part, now_.mono) : std::nullopt;
     if (!probe) {
-      not_now.emplace_back(d->message->message.message_class, *ticket);
+      not_now.emplace_back(d->message_class, *ticket);
       if (d->part.empty() && p.holds.held(now_.mono)) break;
       continue;
     }
@@ -139,25 +139,26 @@ void Engine::claim(Delivery& d) {
     d.request->not_after_wall = d.deadline;
     d.request->not_after_mono = now_.mono + c.config.claim - provider(d).slot.config.total;
   }
-  request(d.ticket, ClaimRequest{.scope = c.scope,
-                                 .key = d.key,
-                                 .previous_key = d.previous_key,
-                                 .nid = held.nid,
-                                 .event = held.event,
-                                 .recipient = held.recipient,
-                                 .campaign = held.campaign,
-                                 .fingerprint = d.fingerprint,
-                                 .lease = c.config.claim,
-                                 .retention = c.config.retention,
-                                 .stored_at = held.message.stored_at,
-                                 .deadline = held.deadline,
-                                 .message_class = c.config.name,
-                                 .provider = provider(d).slot.config.name,
-                                 .ref = target(d).ref,
-                                 .device = DeviceClaim{d.device, target(d).registered_at},
-                                 .event_id = held.note.event_id,
-                                 .refused = d.refused,
-                                 .request = repeatable ? request_hash(*d.request) : RequestHash{}});
+  auto& r = request<ClaimRequest>(d.ticket);
+  r.scope = c.scope;
+  r.key = d.key;
+  r.previous_key = d.previous_key;
+  r.nid = held.nid;
+  r.event = held.event;
+  r.recipient = held.recipient;
+  r.campaign = held.campaign;
+  r.fingerprint = d.fingerprint;
+  r.lease = c.config.claim;
+  r.retention = c.config.retention;
+  r.stored_at = held.message.stored_at;
+  r.deadline = held.deadline;
+  r.message_class = c.config.name;
+  r.provider = provider(d).slot.config.name;
+  r.ref = target(d).ref;
+  r.device = DeviceClaim{d.device, target(d).registered_at};
+  r.event_id = held.note.event_id;
+  r.refused = d.refused;
+  r.request = repeatable ? request_hash(*d.request) : RequestHash{};
 }
 
 void Engine::on_claim(Delivery& d, ClaimReply reply) {

@@ -1,13 +1,17 @@
 // From a message to deliveries that wait for their turn.
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "plugin/core/crash_point.hpp"
+#include "plugin/core/prefetch.hpp"
 #include "plugin/core/text.hpp"
 #include "plugin/pipeline/engine.hpp"
 
 namespace sendonce {
 namespace {
+
+constexpr std::size_t kLot = 64;  // messages
 
 std::string_view doing(Stage stage) {
   switch (stage) {
@@ -35,34 +39,44 @@ std::string_view doing(Stage stage) {
 void Engine::take_messages() {
   arrived_.clear();
   deps_.broker.take(arrived_);
-  for (Message& m : arrived_) {
-    ClassState& state = class_states_[m.message_class.get()];
-    ++state.counters.received;
-    if (m.delivered > 1) ++state.counters.redelivered;
-    if (HeldMessage* held = held_.find(m); held != nullptr) {
-      held->message.reply =
-          std::move(m.reply);  // the same message once more: the newer reply serves
-      held->progressed = now_.mono;
-      continue;
-    }
-    crash_point(CrashPoint::message_pulled);
-    hold(std::move(m));
+  // In lots: what has just been decoded is still in the caches when its request is prepared.
+  for (std::span<Message> rest = arrived_; !rest.empty();) {
+    const std::span<Message> lot = rest.first(std::min(rest.size(), kLot));
+    rest = rest.subspan(lot.size());
+    for_each_prefetched(
+        lot, [](const Message& m) { prefetch_text(m.body); }, [](const Message&) {},
+        [this](Message& m) { take_message(m); });
+    if (!rest.empty()) dispatch();
   }
 }
 
-void Engine::hold(Message message) {
-  const ClassPolicy& policy = classes_[message.message_class.get()];
-  auto note = decoder_.decode(message.body);
-  if (!note) return hold_poison(std::move(message), std::move(note.error().text));
-  auto resolved = resolve(*note, policy);
-  if (!resolved) return hold_poison(std::move(message), std::move(resolved.error().text));
-  auto digest = keys_.nid_digest(policy.recipe, *note);
-  if (!digest) return hold_poison(std::move(message), std::move(digest.error().text));
+void Engine::take_message(Message& message) {
+  ClassState& state = class_states_[message.message_class.get()];
+  ++state.counters.received;
+  if (message.delivered > 1) ++state.counters.redelivered;
+  if (HeldMessage* held = held_.find(message); held != nullptr) {
+    // The same message once more: the newer reply serves.
+    held->message.reply = std::move(message.reply);
+    held->progressed = now_.mono;
+    return;
+  }
+  crash_point(CrashPoint::message_pulled);
+  hold(message);
+}
 
+// All that can make a message undecodable. What can be said only of a target comes later.
+Result<void> Engine::read(HeldMessage& held, const ClassPolicy& policy) {
+  SO_CHECK(decoder_.decode(held.message.body, held.note));
+  SO_CHECK(resolve(held.note, policy));
+  SO_TRY(held.nid_digest, keys_.nid_digest(policy.recipe, held.note));
+  return {};
+}
+
+void Engine::hold(Message& message) {
   HeldMessage& held = held_.add(std::move(message));
-  held.note = std::move(*note);
-  held.nid_digest = *digest;
-  held.nid = nid_from(*digest);
+  const ClassPolicy& policy = classes_[held.message.message_class.get()];
+  if (auto done = read(held, policy); !done) return hold_poison(held, std::move(done.error().text));
+  held.nid = nid_from(held.nid_digest);
   held.event = keys_.event_lookup(held.note.event_id);
   held.recipient = keys_.recipient_lookup(held.note.recipient);
   held.campaign = keys_.campaign_lookup(held.note.campaign_id);
@@ -114,6 +128,7 @@ void Engine::add_delivery(HeldMessage& held, std::uint16_t target_index, Resolve
   Target& t = held.note.targets[target_index];
   Delivery& d = deliveries_.add();
   d.message = &held;
+  d.message_class = held.message.message_class;
   d.target = target_index;
   d.provider = resolved.provider;
   d.refused = std::move(resolved.refused);
@@ -140,15 +155,14 @@ void Engine::add_delivery(HeldMessage& held, std::uint16_t target_index, Resolve
 }
 
 // What cannot be decoded has one pseudo-delivery: its copy for the dead-letter stream.
-void Engine::hold_poison(Message message, std::string reason) {
-  ClassState& state = class_states_[message.message_class.get()];
-  ++state.counters.undecodable;
-  HeldMessage& held = held_.add(std::move(message));
+void Engine::hold_poison(HeldMessage& held, std::string reason) {
+  ++class_states_[held.message.message_class.get()].counters.undecodable;
   held.poison = true;
   held.progressed = now_.mono;
   held.deadline = WallTime::max();
   Delivery& d = deliveries_.add();
   d.message = &held;
+  d.message_class = held.message.message_class;
   held.deliveries.push_back(d.ticket);
   held.open = 1;
   deps_.log.warn(

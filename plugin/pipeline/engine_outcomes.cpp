@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "plugin/core/crash_point.hpp"
+#include "plugin/core/prefetch.hpp"
 #include "plugin/core/text.hpp"
 #include "plugin/message/dead_letter.hpp"
 #include "plugin/pipeline/engine.hpp"
@@ -19,11 +20,14 @@ constexpr Duration kCredentialRetryMax = std::chrono::seconds(60);
 }  // namespace
 
 void Engine::finish_calls() {
-  for (Completion& c : completions_) finish_call(std::move(c));
+  for_each_prefetched(
+      completions_, [this](const Completion& c) { deliveries_.prefetch(c.ticket); },
+      [this](const Completion& c) { prefetch_message(c.ticket); },
+      [this](Completion& c) { finish_call(c); });
   completions_.clear();
 }
 
-void Engine::finish_call(Completion completion) {
+void Engine::finish_call(const Completion& completion) {
   if (kind_of(completion.ticket) == TicketKind::credential) {
     ProviderState& p = *providers_[low_of(completion.ticket)];
     p.credential_asked = false;
@@ -54,7 +58,7 @@ void Engine::finish_call(Completion completion) {
   conclude(*d, std::move(verdict), failure == nullptr || failure->effect != Effect::not_sent);
 }
 
-void Engine::conclude(Delivery& d, Verdict verdict, bool answered) {
+void Engine::conclude(Delivery& d, Verdict&& verdict, bool answered) {
   ProviderState& p = provider(d);
   const ClassPolicy& c = policy(d);
   verdict = p.hygiene.weigh(std::move(verdict));
@@ -91,18 +95,19 @@ void Engine::heed(ProviderState& p, Delivery& d, const Verdict& verdict) {
 void Engine::settle(Delivery& d) {
   const ClassPolicy& c = policy(d);
   d.stage = Stage::settling;
-  Settlement s{.scope = c.scope,
-               .key = d.key,
-               .fence = d.fence,
-               .state = d.decision.state,
-               .verdict = d.verdict,
-               .next_at = now_.wall + d.decision.delay,
-               .counted = d.decision.counted,
-               .attempted = d.attempted,
-               .dead_letter = d.decision.dead_letter,
-               .retention = c.config.retention,
-               .exceptional_only = c.config.events == EventsMode::exceptions,
-               .event_id = d.message->note.event_id};
+  auto& s = request<Settlement>(d.ticket);
+  s.scope = c.scope;
+  s.key = d.key;
+  s.fence = d.fence;
+  s.state = d.decision.state;
+  s.verdict = d.verdict;
+  s.next_at = now_.wall + d.decision.delay;
+  s.counted = d.decision.counted;
+  s.attempted = d.attempted;
+  s.dead_letter = d.decision.dead_letter;
+  s.retention = c.config.retention;
+  s.exceptional_only = c.config.events == EventsMode::exceptions;
+  s.event_id = d.message->note.event_id;
   if (!d.decision.reason.empty()) s.verdict.reason = d.decision.reason;
   if (d.device_believed) {
     s.device = Settlement::DeviceChange{.hash = d.device,
@@ -110,7 +115,6 @@ void Engine::settle(Delivery& d) {
                                         .change = "invalid",
                                         .registered_at = target(d).registered_at};
   }
-  request(d.ticket, std::move(s));
 }
 
 void Engine::on_settled(Delivery& d, const Settled& settled) {
@@ -197,7 +201,13 @@ void Engine::on_copied(Delivery& d, const Result<void>& result) {
   ++state(d).counters.dead_letters;
   if (d.copy_of != CopyOf::failed_delivery) return end(d);
   d.stage = Stage::recording;
-  request(d.ticket, DeadLetterDone{policy(d).scope, d.key});
+  record(d);
+}
+
+void Engine::record(const Delivery& d) {
+  auto& done = request<DeadLetterDone>(d.ticket);
+  done.scope = policy(d).scope;
+  done.key = d.key;
 }
 
 void Engine::end(Delivery& d) {

@@ -1,18 +1,39 @@
 #include "plugin/pipeline/held_message.hpp"
 
+#include <memory>
 #include <utility>
 
+#include "plugin/core/prefetch.hpp"
+
 namespace sendonce {
+namespace {
+
+// Recipients live no longer than their message; only the memory for the next one does.
+void clear(HeldMessage& held) {
+  held.message = Message{};
+  clear(held.note);
+  held.nid_digest = {};
+  held.nid = {};
+  held.event = held.recipient = held.campaign = LookupHash{};
+  held.collapse.clear();
+  held.deliveries.clear();
+  held.open = 0;
+  held.poison = held.forgotten = false;
+}
+
+}  // namespace
 
 Delivery& DeliveryPool::add() {
   if (free_.empty()) {
-    free_.push_back(static_cast<std::uint32_t>(slots_.size()));
-    slots_.emplace_back();
-    SO_ASSERT(slots_.size() < (1ULL << kSlotBits));
+    const std::size_t first = blocks_.size() * kBlock;
+    SO_ASSERT(first + kBlock < (1ULL << kSlotBits));
+    blocks_.push_back(std::make_unique<Slot[]>(kBlock));
+    for (std::size_t i = kBlock; i > 0; --i)
+      free_.push_back(static_cast<std::uint32_t>(first + i - 1));
   }
   const std::uint32_t index = free_.back();
   free_.pop_back();
-  Slot& slot = slots_[index];
+  Slot& slot = blocks_[index / kBlock][index % kBlock];
   slot.used = true;
   // Never into the byte that tells tickets of deliveries from others.
   slot.generation = slot.generation % kGenerations + 1;
@@ -21,21 +42,29 @@ Delivery& DeliveryPool::add() {
   return slot.delivery;
 }
 
-Delivery* DeliveryPool::find(Ticket ticket) {
+DeliveryPool::Slot* DeliveryPool::slot_of(Ticket ticket) const {
   const std::uint64_t index = ticket.get() & ((1ULL << kSlotBits) - 1);
-  if (index >= slots_.size()) return nullptr;
-  Slot& slot = slots_[index];
-  return slot.used && slot.delivery.ticket == ticket ? &slot.delivery : nullptr;
+  return index < blocks_.size() * kBlock ? &blocks_[index / kBlock][index % kBlock] : nullptr;
+}
+
+Delivery* DeliveryPool::find(Ticket ticket) {
+  Slot* slot = slot_of(ticket);
+  if (slot == nullptr) return nullptr;
+  return slot->used && slot->delivery.ticket == ticket ? &slot->delivery : nullptr;
 }
 
 void DeliveryPool::remove(Ticket ticket) {
   SO_ASSERT(find(ticket) != nullptr);
-  const auto index = static_cast<std::uint32_t>(ticket.get() & ((1ULL << kSlotBits) - 1));
-  Slot& slot = slots_[index];
+  Slot& slot = *slot_of(ticket);
   slot.used = false;
-  slot.delivery = Delivery{};
-  free_.push_back(index);
+  std::destroy_at(&slot.delivery);
+  std::construct_at(&slot.delivery);
+  free_.push_back(static_cast<std::uint32_t>(ticket.get() & ((1ULL << kSlotBits) - 1)));
   --used_;
+}
+
+void DeliveryPool::prefetch(Ticket ticket) const {
+  if (const Slot* slot = slot_of(ticket); slot != nullptr) sendonce::prefetch(*slot);
 }
 
 HeldMessage& HeldMessages::add(Message message) {
@@ -73,10 +102,7 @@ void HeldMessages::remove(HeldMessage& held) {
     if (it->second.get() != &held) continue;
     BySeq::node_type node = of_class.extract(it);
     if (spare_.size() == kSparesKept) return;
-    std::vector<Ticket> tickets = std::move(held.deliveries);
-    tickets.clear();
-    held = HeldMessage{};  // recipients live no longer than their message
-    held.deliveries = std::move(tickets);
+    clear(held);
     spare_.push_back(std::move(node));
     return;
   }

@@ -2,7 +2,6 @@
 // Single-threaded; addresses are stable until the message is forgotten.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +36,7 @@ struct HeldMessage;
 struct Delivery {
   Ticket ticket{};  // slot and generation: valid at every port
   HeldMessage* message = nullptr;
+  ClassIndex message_class{};
   std::uint16_t target = 0;
   ProviderIndex provider{};
   Stage stage = Stage::queued;
@@ -82,22 +82,28 @@ struct HeldMessage {
   bool forgotten = false;  // its reply belongs to another incarnation: never answer
 };
 
+// Addresses do not change. One that is removed takes nothing with it into its next life.
 class DeliveryPool {
  public:
   [[nodiscard]] Delivery& add();
   [[nodiscard]] Delivery* find(Ticket ticket);
   void remove(Ticket ticket);
+  // The delivery is about to be needed and has been out of the caches for milliseconds.
+  void prefetch(Ticket ticket) const;
   [[nodiscard]] std::size_t size() const { return used_; }
 
  private:
   static constexpr std::uint64_t kSlotBits = 24;
+  static constexpr std::size_t kBlock = 64;
   static constexpr std::uint64_t kGenerations = (1ULL << 32U) - 1;
   struct Slot {
     Delivery delivery{};
     std::uint64_t generation = 0;
     bool used = false;
   };
-  std::deque<Slot> slots_{};
+  [[nodiscard]] Slot* slot_of(Ticket ticket) const;
+
+  std::vector<std::unique_ptr<Slot[]>> blocks_{};
   std::vector<std::uint32_t> free_{};
   std::size_t used_ = 0;
 };

@@ -7,34 +7,6 @@
 #include "plugin/core/assert.hpp"
 
 namespace sendonce {
-namespace {
-
-struct Prefix {
-  std::uint16_t name_size = 0;
-  std::uint16_t value_size = 0;
-  std::uint16_t never_index = 0;  // no padding: its bytes are stored
-};
-static_assert(std::is_trivially_copyable_v<Prefix>);
-
-Prefix prefix_of(std::string_view packed) {
-  Prefix prefix;
-  std::memcpy(&prefix, packed.data(), sizeof prefix);
-  return prefix;
-}
-
-}  // namespace
-
-Headers::View Headers::Iterator::operator*() const noexcept {
-  const Prefix p = prefix_of(rest_);
-  return {rest_.substr(sizeof p, p.name_size), rest_.substr(sizeof p + p.name_size, p.value_size),
-          p.never_index != 0};
-}
-
-Headers::Iterator& Headers::Iterator::operator++() noexcept {
-  const Prefix p = prefix_of(rest_);
-  rest_.remove_prefix(sizeof p + p.name_size + p.value_size);
-  return *this;
-}
 
 void Headers::add(std::string_view header_name, std::string_view value, bool never_index) {
   constexpr std::size_t kMax = std::numeric_limits<std::uint16_t>::max();
@@ -42,8 +14,16 @@ void Headers::add(std::string_view header_name, std::string_view value, bool nev
   const Prefix prefix{static_cast<std::uint16_t>(header_name.size()),
                       static_cast<std::uint16_t>(value.size()),
                       static_cast<std::uint16_t>(never_index ? 1 : 0)};
-  packed_.append(reinterpret_cast<const char*>(&prefix), sizeof prefix);
-  packed_.append(header_name).append(value);
+  static_assert(std::is_trivially_copyable_v<Prefix>);
+  const std::size_t before = packed_.size();
+  const std::size_t after = before + sizeof prefix + header_name.size() + value.size();
+  packed_.resize_and_overwrite(after, [&](char* data, std::size_t /*size*/) {
+    std::memcpy(data + before, &prefix, sizeof prefix);
+    char* const name_at = data + before + sizeof prefix;
+    header_name.copy(name_at, header_name.size());
+    value.copy(name_at + header_name.size(), value.size());
+    return after;
+  });
   ++count_;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,12 @@ namespace sendonce {
 // Header fields, packed into one buffer: names in lower case, values opaque. Read front to back;
 // an index is found by walking.
 class Headers {
+  struct Prefix {  // stored before the two texts of a field
+    std::uint16_t name_size = 0;
+    std::uint16_t value_size = 0;
+    std::uint16_t never_index = 0;  // no padding: its bytes are stored
+  };
+
  public:
   struct View {
     std::string_view name{};
@@ -32,13 +39,26 @@ class Headers {
   class Iterator {
    public:
     explicit Iterator(std::string_view rest) noexcept : rest_(rest) {}
-    [[nodiscard]] View operator*() const noexcept;
-    Iterator& operator++() noexcept;
+    [[nodiscard]] View operator*() const noexcept {
+      const Prefix p = prefix();
+      const char* const name_at = rest_.data() + sizeof p;
+      return {{name_at, p.name_size}, {name_at + p.name_size, p.value_size}, p.never_index != 0};
+    }
+    Iterator& operator++() noexcept {
+      const Prefix p = prefix();
+      rest_.remove_prefix(sizeof p + p.name_size + p.value_size);
+      return *this;
+    }
     friend bool operator==(const Iterator& a, const Iterator& b) noexcept {
       return a.rest_.size() == b.rest_.size();  // of the same Headers
     }
 
    private:
+    [[nodiscard]] Prefix prefix() const noexcept {
+      Prefix p;
+      std::memcpy(&p, rest_.data(), sizeof p);
+      return p;
+    }
     std::string_view rest_;
   };
 

@@ -33,7 +33,8 @@ using StatisticsHandle = std::unique_ptr<natsStatistics, Destroyer<natsStatistic
 
 // natsMsg_Destroy hands the message to a thread of cnats, which it wakes: for each message a system
 // call and two switches of context, unless they come in lots.
-constexpr std::size_t kSpentMost = 64;
+constexpr std::size_t kSpentMost = 256;
+constexpr std::size_t kSpentBytes = std::size_t{1} << 20U;
 
 // cnats may call back after natsConnection_Destroy (nats.c issue 735), so its closures are
 // numbers that are looked up here: a sink that has left is not called, and cannot leave while it
@@ -59,6 +60,7 @@ class Sinks {
   struct Entry {
     ConnectionSink* sink = nullptr;
     std::vector<MessageHandle> spent{};  // to be destroyed
+    std::size_t spent_bytes = 0;
   };
 
  private:
@@ -135,8 +137,11 @@ void on_message(natsConnection*, natsSubscription*, natsMsg* message, void* clos
   RawMessage copy = copy_of(message);
   sinks().with(closure, [&](Sinks::Entry& entry) {
     entry.sink->on_message(std::move(copy));
+    entry.spent_bytes += static_cast<std::size_t>(natsMsg_GetDataLength(owned.get()));
     entry.spent.push_back(std::move(owned));
-    if (entry.spent.size() == kSpentMost) entry.spent.clear();
+    if (entry.spent.size() < kSpentMost && entry.spent_bytes < kSpentBytes) return;
+    entry.spent.clear();
+    entry.spent_bytes = 0;
   });
 }
 

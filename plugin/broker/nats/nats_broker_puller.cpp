@@ -20,7 +20,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr Duration kLinger = milliseconds(1);  // replies and publications gather this long
+constexpr Duration kLinger = milliseconds(1);       // publications gather this long
+constexpr Duration kReplyLinger = milliseconds(4);  // and replies, for which nobody waits
 constexpr Duration kLongestSleep = seconds(60);
 constexpr Duration kFlushTimeout = seconds(2);
 constexpr Duration kSettledAfter = seconds(10);  // a connection that lived so long was a good one
@@ -76,9 +77,12 @@ void NatsBroker::sleep(std::unique_lock<std::mutex>& lock) {
   if (connection_ == nullptr) next = std::min(next, connect_at_);
   for (const Slot& slot : slots_) next = std::min(next, slot.lane.next_step());
   const auto urgent = [this] { return urgent_ || stopping_; };
-  const auto gathered = [this] { return connected_ && !(replies_.empty() && unsent_.empty()); };
-  if (next > now) puller_.wait_for(lock, next - now, [&] { return urgent() || gathered(); });
-  if (!urgent() && gathered()) puller_.wait_for(lock, kLinger, urgent);
+  const auto publications = [this] { return connected_ && !unsent_.empty(); };
+  const auto replies = [this] { return connected_ && !replies_.empty(); };
+  const auto pressing = [&] { return urgent() || publications(); };
+  if (next > now) puller_.wait_for(lock, next - now, [&] { return pressing() || replies(); });
+  if (!pressing() && replies()) puller_.wait_for(lock, kReplyLinger, pressing);
+  if (!urgent() && publications()) puller_.wait_for(lock, kLinger, urgent);
   urgent_ = false;
 }
 

@@ -251,17 +251,17 @@ bool H2Session::fits(const Call& call) const {
 void H2Session::build_fields(Call& call) {
   const HttpRequest& request = call.request;
   std::vector<nghttp2_nv>& fields = fields_->list;
-  fields.clear();
-  fields.push_back(field(":method", request.method));
-  fields.push_back(field(":scheme", "https"));
-  fields.push_back(field(":authority", options_.authority));
-  fields.push_back(field(":path", request.path));
-  for (const Headers::View h : request.headers)
-    fields.push_back(field(h.name, h.value, h.never_index));
+  fields.resize(4 + request.headers.size() + (request.body.empty() ? 0 : 1));
+  auto to = fields.begin();
+  *to++ = field(":method", request.method);
+  *to++ = field(":scheme", "https");
+  *to++ = field(":authority", options_.authority);
+  *to++ = field(":path", request.path);
+  for (const Headers::View h : request.headers) *to++ = field(h.name, h.value, h.never_index);
   if (request.body.empty()) return;
   char* const begin = call.length.data();
   const auto end = std::to_chars(begin, begin + call.length.size(), request.body.size());
-  fields.push_back(field("content-length", {begin, static_cast<std::size_t>(end.ptr - begin)}));
+  *to = field("content-length", {begin, static_cast<std::size_t>(end.ptr - begin)});
 }
 
 // nghttp2's before_frame_send callback cannot be used to hold back a request that has become too

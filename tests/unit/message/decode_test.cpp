@@ -176,5 +176,30 @@ TEST(Decode, ForgetsAnEnvelopeBeforeTheNext) {
   EXPECT_EQ(n->canonical_content, R"({"notification":{"body":"b"}})");
 }
 
+// Whatever a notification held before, it holds what the envelope says and nothing else.
+TEST(Decode, ReadsIntoOneThatWasUsed) {
+  EnvelopeDecoder decoder;
+  Notification n;
+  ASSERT_TRUE(decoder.decode(kDocumented, n));
+  EXPECT_EQ(n.canonical_content, decode(kDocumented).canonical_content);
+  const std::string long_body(4000, 'b');
+  ASSERT_TRUE(decoder.decode(envelope(R"("targets":[{"kind":"apns","token":"0"}],)"
+                                      R"("notification":{"body":")" +
+                                      long_body + "\"}"),
+                             n));
+  EXPECT_EQ(n.event_id + n.recipient, "er");
+  EXPECT_TRUE(n.template_id.empty() && n.campaign_id.empty() && n.idempotency_key.empty());
+  EXPECT_TRUE(n.collapse.empty() && !n.expires_at && n.overrides.empty());
+  EXPECT_TRUE(n.content.title.empty() && n.content.html.empty() && n.content.data.empty());
+  ASSERT_EQ(n.targets.size(), 1U);
+  EXPECT_TRUE(n.targets[0].ref.empty() && !n.targets[0].registered_at);
+  EXPECT_EQ(n.content.body, long_body);
+  EXPECT_EQ(n.canonical_content, R"({"notification":{"body":")" + long_body + "\"}}");
+  clear(n);
+  EXPECT_EQ(n.channel, Channel::push);
+  EXPECT_TRUE(n.event_id.empty() && n.content.body.empty() && n.canonical_content.empty());
+  EXPECT_LT(n.content.body.capacity(), 4000U);  // large buffers are not kept
+}
+
 }  // namespace
 }  // namespace sendonce
