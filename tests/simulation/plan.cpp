@@ -54,6 +54,7 @@ class Planner {
   void add_slow_probes();
   void add_orphans();
   void add_crowd();
+  void add_revocations();
   void add_faults();
 
   Random random_;
@@ -235,6 +236,7 @@ void Planner::add_troubles() {
   if (chance(0.15)) add_slow_probes();
   if (chance(0.1)) add_orphans();
   if (chance(0.1)) add_crowd();
+  if (plan_.providers.size() > 1 && chance(0.1)) add_revocations();
   std::ranges::sort(plan_.troubles, {}, &TroublePlan::at);
 }
 
@@ -294,6 +296,17 @@ void Planner::add_crowd() {
   for (ClassConfig& c : plan_.classes) c.expires = between(seconds(5), seconds(10));
 }
 
+// FCM's token is revoked, and so is its successor some minutes later.
+void Planner::add_revocations() {
+  const std::size_t fcm = 1;
+  plan_.length = std::max<Duration>(plan_.length, minutes(4));
+  for (const Duration at : {between(seconds(1), seconds(10)), between(seconds(140), seconds(200))})
+    plan_.moods.push_back({fcm, at, at + seconds(5), Mood::credential_stale});
+  for (std::size_t i = 0; i < 40; ++i)
+    publish(below(plan_.classes.size()), fresh_body(plan_, fcm, 1000 + i),
+            between(Duration(0), plan_.length));
+}
+
 void Planner::add_faults() {
   const auto some = [&](double most) {
     return chance(0.5) ? 0.0 : static_cast<double>(below(1000)) / 1000 * most;
@@ -312,7 +325,7 @@ void Planner::add_faults() {
   }
   plan_.disk = {.exhausted = some(0.05), .before_commit = some(0.02), .after_commit = some(0.03)};
   if (orphans_ || chance(0.1)) plan_.disk.exhausted = 0.4;
-  if (chance(0.1)) plan_.disk.after_commit = 0.2;
+  if (chance(0.1)) plan_.disk = {.exhausted = 0.4, .after_commit = 0.2};
   plan_.lane.crash_before = some(0.01);
   plan_.lane.crash_after = some(0.01);
   plan_.network.noise = some(0.3);

@@ -23,21 +23,26 @@ Published& Server::publish(std::size_t message_class, std::string body) {
   return published;
 }
 
+std::size_t Server::pending(std::size_t message_class) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(queues_[message_class].messages, [&](const auto& stored) {
+        return stored.second.pending && stored.second.not_before > world_.mono();
+      }));
+}
+
 std::vector<Message> Server::pull(std::size_t message_class, std::size_t most) {
   Queue& queue = queues_[message_class];
   std::vector<Message> out;
-  std::size_t pending = 0;
-  for (const auto& [seq, m] : queue.messages)
-    pending += m.pending && m.not_before > world_.mono() ? 1U : 0U;
+  std::size_t busy = pending(message_class);
   for (auto& [seq, m] : queue.messages) {
     if (out.size() >= most) break;
     const bool free = !m.pending || m.not_before <= world_.mono();
     if (!free) continue;
-    if (pending >= queue.max_ack_pending) {
+    if (busy >= queue.max_ack_pending) {
       world_.hit(Probe::blocked_at_max_ack_pending);
       break;
     }
-    ++pending;
+    ++busy;
     m.pending = true;
     ++m.deliveries;
     m.not_before = world_.mono() + queue.ack_wait;

@@ -408,6 +408,9 @@ void Simulation::remember() {
 
 bool Simulation::blocked() {
   if (!process_) return true;
+  // What an earlier life handed back fills the consumer, and this one cannot know.
+  for (std::size_t c = 0; c < plan_.classes.size(); ++c)
+    if (server_.pending(c) >= plan_.classes[c].max_ack_pending) return true;
   return std::ranges::any_of(process_->engine().report().classes, [](const auto& c) {
     return c.not_ready == "too many messages wait for a retry";
   });
