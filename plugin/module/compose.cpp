@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "config/credentials.hpp"
+#include "config/value.hpp"
 #include "plugin/message/normal_form.hpp"
 
 namespace sendonce {
@@ -32,6 +33,15 @@ Result<Making> fcm_making(const ProviderConfig& c, std::string_view directory) {
                     .token_endpoint = c.token_endpoint};
 }
 
+Result<Making> webpush_making(const ProviderConfig& c, std::string_view directory) {
+  SO_ASSERT(c.vapid_key.has_value());
+  SO_TRY(Credential key, read_credential(*c.vapid_key, directory));
+  return WebPushOptions{.key = std::move(key),
+                        .subject = c.subject,
+                        .origins = c.origins,
+                        .urgency = std::string(choice_text(c.urgency))};
+}
+
 Result<Making> making_of(const ProviderConfig& c, std::string_view directory,
                          ApnsTokenSources& tokens) {
   switch (c.kind) {
@@ -40,6 +50,7 @@ Result<Making> making_of(const ProviderConfig& c, std::string_view directory,
     case ProviderKind::fcm:
       return fcm_making(c, directory);
     case ProviderKind::webpush:
+      return webpush_making(c, directory);
     case ProviderKind::sms:
     case ProviderKind::email:
     case ProviderKind::http:
@@ -51,6 +62,8 @@ Result<Making> making_of(const ProviderConfig& c, std::string_view directory,
 Result<std::unique_ptr<Provider>> make_provider(const Making& making) {
   if (const auto* apns = std::get_if<ApnsMaking>(&making))
     return make_apns_provider(apns->options, *apns->tokens);
+  if (const auto* webpush = std::get_if<WebPushOptions>(&making))
+    return make_webpush_provider(*webpush);
   return make_fcm_provider(std::get<FcmOptions>(making));
 }
 
@@ -85,6 +98,7 @@ Result<H2Options> transport_of(const ProviderConfig& c, const Capabilities& can,
               .streams = c.streams,
               .acts_on_whole = can.acts_on_whole,
               .one_stream_first = can.one_stream_first,
+              .many_origins = can.many_origins,
               .connect_timeout = c.connect};
   if (c.proxy_credentials) {
     SO_TRY(o.proxy_credentials, read_credential(*c.proxy_credentials, directory));

@@ -12,6 +12,7 @@
 #include "classifiers/apns/apns_token.hpp"
 #include "classifiers/fcm/fcm_provider.hpp"
 #include "classifiers/provider.hpp"
+#include "classifiers/webpush/webpush_provider.hpp"
 #include "config/schema.hpp"
 #include "ledger/ledger_options.hpp"
 #include "plugin/broker/nats/nats_broker.hpp"
@@ -46,7 +47,7 @@ struct ApnsMaking {
     return a.options == b.options && a.tokens == b.tokens;
   }
 };
-using Making = std::variant<ApnsMaking, FcmOptions>;
+using Making = std::variant<ApnsMaking, FcmOptions, WebPushOptions>;
 
 struct MadeProvider {
   Making from{};
