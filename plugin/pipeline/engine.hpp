@@ -15,6 +15,7 @@
 #include <optional>
 #include <queue>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "classifiers/provider.hpp"
@@ -140,7 +141,8 @@ class Engine {
   void enqueue(Delivery& delivery);
   void dispatch();
   void dispatch_one(ProviderState& provider, std::size_t room, std::size_t streams);
-  [[nodiscard]] bool has_room_at_its_origin(const ProviderState& provider, const Delivery& d);
+  [[nodiscard]] bool has_room_at_its_origin(const ProviderState& provider, const Delivery& d,
+                                            std::vector<std::string_view>& full);
   void reserve(ProviderState& provider, Delivery& delivery);
   void release(ProviderState& provider, Delivery& delivery);
   [[nodiscard]] bool start(ProviderState& provider, Delivery& delivery);

@@ -79,6 +79,7 @@ void Engine::dispatch() {
 
 void Engine::dispatch_one(ProviderState& p, std::size_t room, std::size_t streams) {
   std::vector<std::pair<ClassIndex, Ticket>> not_now;
+  std::vector<std::string_view> full;  // origins, asked once: thousands may wait for one
   while (room > 0 && !p.queue.empty() && p.slot.provider->ready(now_.wall)) {
     if (!p.limiter.allows(now_.mono)) {
       dispatch_again_ = std::min(dispatch_again_, p.limiter.next(now_.mono));
@@ -95,7 +96,7 @@ void Engine::dispatch_one(ProviderState& p, std::size_t room, std::size_t stream
       claim(*d);  // the claim ends its row: no call, no room, no probe
       continue;
     }
-    if (!has_room_at_its_origin(p, *d)) {
+    if (!has_room_at_its_origin(p, *d, full)) {
       not_now.emplace_back(d->message->message.message_class, *ticket);
       continue;
     }
@@ -121,11 +122,14 @@ void Engine::dispatch_one(ProviderState& p, std::size_t room, std::size_t stream
 }
 
 // One origin that is full or away keeps nobody else waiting.
-bool Engine::has_room_at_its_origin(const ProviderState& p, const Delivery& d) {
+bool Engine::has_room_at_its_origin(const ProviderState& p, const Delivery& d,
+                                    std::vector<std::string_view>& full) {
   if (d.authority.empty()) return true;  // the room of the provider has been looked at
+  if (std::ranges::find(full, d.authority) != full.end()) return false;
   const auto reserved = p.reserved_at.find(d.authority);
   const std::size_t taken = reserved == p.reserved_at.end() ? 0 : reserved->second;
   if (deps_.transport.room_at(d.provider, d.authority) > taken) return true;
+  full.push_back(d.authority);
   deps_.transport.warm_up_at(d.provider, d.authority);
   return false;
 }

@@ -36,6 +36,14 @@ TEST_F(OriginsTest, OneWithoutRoomKeepsNobodyElseWaiting) {
   EXPECT_EQ(calls_to("a"), 3U);
 }
 
+// Thousands may wait for one that is away: a cycle asks the transport once, and not for each.
+TEST_F(OriginsTest, AFullOneIsAskedOnceACycle) {
+  for (int i = 1; i <= 20; ++i) arrive_at("a", i);
+  transport.warmed.clear();
+  engine->poll(Duration::zero());
+  EXPECT_EQ(std::ranges::count(transport.warmed, "a"), 1);
+}
+
 TEST_F(OriginsTest, ClaimsUnderWayCountAgainstTheRoomOfTheirOrigin) {
   transport.rooms = {{"a", 1}, {"b", 10}};
   broker.arriving.push_back(message(1, token("a/1"), "e1"));
