@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "classifiers/answer.hpp"
 #include "classifiers/stable_id.hpp"
 #include "classifiers/webpush/push_origins.hpp"
 #include "classifiers/webpush/vapid.hpp"
@@ -106,7 +107,9 @@ Verdict WebPushProvider::classify(const Target& target, const CallResult& result
   const auto endpoint = origins_.find(target.destination.expose());
   const std::string_view host = endpoint ? endpoint->host : std::string_view();
   Verdict v = judge_webpush(result, push_service_of(host), now);
-  if (!endpoint) return v;  // taken off the list by a reload
+  if (const auto* a = std::get_if<HttpAnswer>(&result); a != nullptr && v.fault == Fault::auth)
+    v.reason += clock_remark(a->headers, now);  // the likeliest fault of a token that was good
+  if (!endpoint) return v;                      // taken off the list by a reload
   if (v.scope == FaultScope::provider) v.scope = FaultScope::part;
   if (v.scope == FaultScope::part || v.fault == Fault::provider) v.part = endpoint->service;
   return v;

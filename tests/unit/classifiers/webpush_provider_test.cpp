@@ -212,6 +212,10 @@ TEST(WebPushProvider, faults_of_a_service_are_of_that_part) {
   const Verdict auth = p->classify(push.target, answer(403, "invalid JWT provided"), kNow);
   EXPECT_EQ(auth.scope, FaultScope::part);
   EXPECT_EQ(auth.part, "fcm.googleapis.com");
+  const Verdict late = p->classify(
+      push.target, answer(403, "invalid JWT provided", {{"date", "Sun, 29 Nov 2026 10:00:00 GMT"}}),
+      kNow);
+  EXPECT_THAT(late.reason, HasSubstr("our clock is 7200 s ahead"));
   const Verdict down = p->classify(push.target, failure(Effect::not_sent, Cause::connect), kNow);
   EXPECT_EQ(down.fault, Fault::provider);
   EXPECT_EQ(down.part, "fcm.googleapis.com");
