@@ -20,6 +20,7 @@ struct Capabilities {
   bool idempotency_key = false;   // suppresses a repeat: allows `resend-with-key`
   bool lookup = false;            // can be asked what became of a key: allows `lookup`
   bool acts_on_whole = true;      // a request cut before its end was not acted on
+  bool many_origins = false;      // calls go where their targets say: origin_of()
   bool one_stream_first = false;  // a single stream until the first answer on a connection
   std::size_t collapse_bytes_max = 0;
 };
@@ -34,6 +35,12 @@ struct Attempt {
   WallTime deadline;
 };
 
+// Where the call for a target goes, for a provider of many origins. Borrowed for the call.
+struct Origin {
+  std::string_view authority{};  // host[:port]; empty: the provider's own endpoint
+  std::string_view part{};       // of the provider: what a hold of scope `part` is keyed by
+};
+
 class Provider {
  public:
   virtual ~Provider() = default;
@@ -44,7 +51,11 @@ class Provider {
   // The destination in its normal form, or why it is none (a payload error).
   [[nodiscard]] virtual Result<Destination> normal_form(const Target& target) const = 0;
 
-  // The same bytes for every attempt, credentials and shrinking lifetimes apart. An error is a
+  // For a target in its normal form. The same for every attempt, and what prepare() asks for.
+  [[nodiscard]] virtual Origin origin_of(const Target& /*target*/) const { return {}; }
+
+  // The same bytes for every attempt, but for credentials, shrinking lifetimes and encryption,
+  // whose keys must be fresh. An error is a
   // payload error: effect not_sent, no claim is taken.
   [[nodiscard]] virtual Result<HttpRequest> prepare(const Attempt& attempt, WallTime now) = 0;
 

@@ -5,6 +5,7 @@
 #include "classifiers/apns/apns_answers.hpp"
 #include "classifiers/fcm/fcm_answers.hpp"
 #include "classifiers/fcm/fcm_oauth.hpp"
+#include "classifiers/webpush/webpush_answers.hpp"
 
 namespace sendonce {
 namespace {
@@ -14,7 +15,12 @@ struct Protocol {
   Verdict (*judge)(const CallResult& result, const JudgeContext& context) = nullptr;
 };
 
-constexpr std::array<Protocol, 4> kProtocols{{
+template <PushService service>
+Verdict judge_push(const CallResult& result, const JudgeContext& context) {
+  return judge_webpush(result, service, context.now);
+}
+
+constexpr std::array<Protocol, 9> kProtocols{{
     {"apns",
      [](const CallResult& result, const JudgeContext& context) {
        return judge_apns(result, context.registered_at, context.now);
@@ -27,6 +33,11 @@ constexpr std::array<Protocol, 4> kProtocols{{
      }},
     {"fcm-oauth", [](const CallResult& result,
                      const JudgeContext& context) { return judge_oauth(result, context.now); }},
+    {"webpush", judge_push<PushService::other>},
+    {"webpush-apple", judge_push<PushService::apple>},
+    {"webpush-fcm", judge_push<PushService::fcm>},
+    {"webpush-mozilla", judge_push<PushService::mozilla>},
+    {"webpush-wns", judge_push<PushService::wns>},
 }};
 
 }  // namespace

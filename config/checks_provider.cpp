@@ -31,9 +31,10 @@ bool serves(ProviderKind kind, Channel channel) {
   return false;
 }
 
-// Neither offers a key that suppresses a repeat, nor a way to ask what became of one.
+// None of them offers a key that suppresses a repeat, nor a way to ask what became of one.
 bool supports(ProviderKind kind, AmbiguityPolicy policy) {
-  const bool push = kind == ProviderKind::apns || kind == ProviderKind::fcm;
+  const bool push =
+      kind == ProviderKind::apns || kind == ProviderKind::fcm || kind == ProviderKind::webpush;
   return !push || policy == AmbiguityPolicy::resend || policy == AmbiguityPolicy::give_up;
 }
 
@@ -87,6 +88,12 @@ std::string_view address_fault(const std::optional<UrlParts>& url, std::string_v
 
 void check_endpoint(const CheckInput& in, Findings& out, const ProviderConfig& provider) {
   const std::string field = field_of(provider, "endpoint");
+  if (provider.kind == ProviderKind::webpush) {
+    if (!provider.endpoint.empty())
+      report_error(in, out, field, "a subscription names its own endpoint",
+                   "remove it; `origins` says which push services may be called");
+    return;
+  }
   const std::optional<UrlParts> url = split_url(provider.endpoint);
   if (url && url->scheme == "http" && !url->has_user)
     return report_error(in, out, field, "plain http cannot carry this provider's HTTP/2 over TLS",
@@ -105,6 +112,34 @@ void check_token_endpoint(const CheckInput& in, Findings& out, const ProviderCon
   if (url->scheme == "http" && !(provider.insecure && is_loopback(url->host)))
     report_error(in, out, field, "plain http would show the credential to the network",
                  "write https; http is for loopback addresses and needs insecure = true");
+}
+
+// A name and no address: who may be called is what keeps a browser from naming what we can reach.
+bool is_origin(std::string_view text) {
+  if (text.starts_with("*.")) {
+    text.remove_prefix(2);
+    if (text.find('.') == std::string_view::npos) return false;
+  }
+  const std::string whole = "https://" + std::string(text);
+  const std::optional<UrlParts> url = split_url(whole);
+  if (!url || url->has_user || !url->path.empty() || text.starts_with('[')) return false;
+  const std::string_view last = url->host.substr(url->host.rfind('.') + 1);
+  return !last.empty() && (last.front() < '0' || last.front() > '9') &&
+         std::ranges::none_of(text, [](char c) { return c >= 'A' && c <= 'Z'; });
+}
+
+void check_webpush(const CheckInput& in, Findings& out, const ProviderConfig& provider) {
+  if (provider.kind != ProviderKind::webpush) return;
+  const std::string field = field_of(provider, "origins");
+  for (const std::string& origin : provider.origins)
+    if (!is_origin(origin))
+      report_error(in, out, field, "\"" + origin + "\" is no host name",
+                   "write \"host\" or \"*.domain\" in lower case, without scheme and path; an IP "
+                   "address cannot be allowed");
+  if (!provider.subject.starts_with("mailto:") && !provider.subject.starts_with("https://"))
+    report_error(in, out, field_of(provider, "auth.subject"),
+                 "no address that a push service could write to",
+                 "write mailto:name@host or https://host");
 }
 
 }  // namespace
@@ -133,6 +168,7 @@ void check_drain(const CheckInput& in, Findings& out) {
 void check_endpoints(const CheckInput& in, Findings& out) {
   for (const ProviderConfig& provider : in.config.providers) {
     check_endpoint(in, out, provider);
+    check_webpush(in, out, provider);
     check_token_endpoint(in, out, provider);
     const std::optional<UrlParts> token = split_url(provider.token_endpoint);
     if (provider.insecure && !(token && token->scheme == "http"))

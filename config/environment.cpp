@@ -41,6 +41,7 @@ constexpr std::array<FileSystem, 14> kRefused{{{0x6969, "a network file system (
 constexpr std::array<FileSystem, 2> kMemory{
     {{0x01021994, "memory (tmpfs)"}, {0x858458F6, "memory (ramfs)"}}};
 
+constexpr std::uint64_t kPushOrigins = 64;        // as many hosts as the transport serves at a time
 constexpr std::uint64_t kDescriptorsAtRest = 64;  // ledger, NATS, sockets, logs, libraries
 
 void judge_credential(const CheckInput& in, Findings& out, const std::string& field,
@@ -99,6 +100,7 @@ void check_credentials(const CheckInput& in, Findings& out) {
     const std::string field = "provider." + provider.name;
     judge_credential(in, out, field + ".auth.key", provider.key, directory);
     judge_credential(in, out, field + ".auth.service_account", provider.service_account, directory);
+    judge_credential(in, out, field + ".auth.vapid_key", provider.vapid_key, directory);
     judge_credential(in, out, field + ".proxy.credentials", provider.proxy_credentials, directory);
   }
 }
@@ -149,7 +151,10 @@ std::optional<std::string_view> refused_file_system(std::uint32_t magic, Durabil
 
 std::uint64_t descriptors_needed(const Config& config) {
   std::uint64_t connections = 0;
-  for (const ProviderConfig& provider : config.providers) connections += provider.connections;
+  for (const ProviderConfig& provider : config.providers)
+    connections += provider.kind == ProviderKind::webpush
+                       ? std::uint64_t{provider.connections} * kPushOrigins
+                       : provider.connections;
   // Twice: a connection is replaced before the old one has ended.
   return kDescriptorsAtRest + 2 * connections;
 }

@@ -17,7 +17,8 @@
 namespace sendonce {
 
 enum class OnReload : std::uint8_t { now, restart };
-enum class AppliesTo : std::uint8_t { all, apns, fcm };  // which kinds of provider have the key
+// Which kinds of provider have the key.
+enum class AppliesTo : std::uint8_t { all, apns, fcm, webpush };
 enum class KeyType : std::uint8_t {
   text,
   texts,
@@ -60,6 +61,7 @@ struct KeySpec {
   return key.applies == AppliesTo::all || key.applies == kind;
 }
 [[nodiscard]] AppliesTo applies_to(ProviderKind kind);
+[[nodiscard]] std::string_view kind_text(AppliesTo kind);  // "apns"; empty for all
 
 // Bounds of durations.
 [[nodiscard]] constexpr Bounds between(Duration min, Duration max) {

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 using C = ProviderConfig;
 
 // Only the kinds that this version can send through.
-constexpr std::array<std::string_view, 2> kAvailable{"apns", "fcm"};
+constexpr std::array<std::string_view, 3> kAvailable{"apns", "fcm", "webpush"};
 
 Refused read_kind(C& out, const TomlNode& node, const Bounds&) {
   std::size_t position = 0;
@@ -18,27 +18,30 @@ Refused read_kind(C& out, const TomlNode& node, const Bounds&) {
   if (!refused) {
     out.kind = *provider_kind_from(kAvailable[position]);
   } else if (node.type == TomlType::text && !node.text.empty()) {
-    refused->text = "not available in this version: apns, fcm";
+    refused->text = "not available in this version: apns, fcm, webpush";
   }
   return refused;
 }
 
 constexpr KeySpec<C> kind_key() {
-  return {{.path = "kind",
-           .doc = "What stands behind it: Apple's push service or Firebase Cloud Messaging.",
-           .choose = "choose apns or fcm"},
-          KeyType::choice,
-          {},
-          kAvailable,
-          read_kind,
-          [](const C& from) { return toml_text(name(from.kind)); }};
+  return {
+      {.path = "kind",
+       .doc = "What stands behind it: Apple's push service, Firebase Cloud Messaging, or the push "
+              "services of browsers.",
+       .choose = "choose apns, fcm or webpush"},
+      KeyType::choice,
+      {},
+      kAvailable,
+      read_kind,
+      [](const C& from) { return toml_text(name(from.kind)); }};
 }
 
 constexpr std::array kKeys{
     kind_key(),
     keys::text<keys::Path<&C::endpoint>>(
         {.path = "endpoint",
-         .doc = "`https://host[:port]` to call in place of the vendor's own address.",
+         .doc = "`https://host[:port]` to call in place of the vendor's own address. Not for "
+                "webpush: there the subscription names it, see `origins`.",
          .default_words = "the vendor's"}),
     keys::text<keys::Path<&C::topic>>(
         {.path = "topic",
@@ -88,6 +91,31 @@ constexpr std::array kKeys{
          .doc = "Where access tokens come from.",
          .default_words = "the service account's `token_uri`",
          .applies = AppliesTo::fcm}),
+    keys::secret<keys::Path<&C::vapid_key>>(
+        {.path = "auth.vapid_key",
+         .doc = "The private key of which subscriptions name the public one: PEM, or the 32 octets "
+                "in base64url that Web Push tools print. Its public key is part of every delivery "
+                "key.",
+         .reload = OnReload::now,
+         .choose = "name the file of the VAPID private key: cred:NAME or file:/path",
+         .applies = AppliesTo::webpush}),
+    keys::text<keys::Path<&C::subject>>(
+        {.path = "auth.subject",
+         .doc = "`mailto:` or `https:` address that a push service may write to.",
+         .reload = OnReload::now,
+         .choose = "name whom a push service may write to: mailto:name@host or https://host",
+         .applies = AppliesTo::webpush}),
+    keys::texts<keys::Path<&C::origins>>(
+        {.path = "origins",
+         .doc = "The push services that a subscription's endpoint may name, since it comes from a "
+                "browser: `host` or `*.domain`, with `:port` unless it is 443. Always https.",
+         .reload = OnReload::now,
+         .applies = AppliesTo::webpush}),
+    keys::choice<keys::Path<&C::urgency>>(
+        {.path = "urgency",
+         .doc = "How much a push is worth to a device that saves power.",
+         .reload = OnReload::now,
+         .applies = AppliesTo::webpush}),
     keys::duration<keys::Path<&C::connect>>(
         {.path = "call.connect",
          .doc = "Longest wait for a connection, TLS included. Less than `call.total`.",
@@ -99,10 +127,11 @@ constexpr std::array kKeys{
                 "carried out.",
          .reload = OnReload::now},
         between(200ms, 5min)),
-    keys::integer<keys::Path<&C::connections>>({.path = "concurrency.connections",
-                                                .doc = "Connections held open.",
-                                                .reload = OnReload::now},
-                                               {1, 64}),
+    keys::integer<keys::Path<&C::connections>>(
+        {.path = "concurrency.connections",
+         .doc = "Connections held open; for webpush, to each push service.",
+         .reload = OnReload::now},
+        {1, 64}),
     keys::integer<keys::Path<&C::streams>>(
         {.path = "concurrency.streams",
          .doc = "Requests at a time on one connection. The provider's own limit counts too.",
@@ -148,12 +177,27 @@ AppliesTo applies_to(ProviderKind kind) {
     case ProviderKind::fcm:
       return AppliesTo::fcm;
     case ProviderKind::webpush:
+      return AppliesTo::webpush;
     case ProviderKind::sms:
     case ProviderKind::email:
     case ProviderKind::http:
       break;
   }
   return AppliesTo::all;
+}
+
+std::string_view kind_text(AppliesTo kind) {
+  switch (kind) {
+    case AppliesTo::all:
+      break;
+    case AppliesTo::apns:
+      return "apns";
+    case AppliesTo::fcm:
+      return "fcm";
+    case AppliesTo::webpush:
+      return "webpush";
+  }
+  return {};
 }
 
 std::span<const KeySpec<ProviderConfig>> provider_keys() {

@@ -116,8 +116,8 @@ void append_table(std::string& out, std::span<const KeySpec<Section>> specs) {
     out += "| `" + std::string(spec.about.path) + "` | " + type_cell(spec) + " | ";
     out += default_cell(spec);
     out += spec.about.reload == OnReload::now ? " | now | " : " | restart | ";
-    if (spec.about.applies == AppliesTo::apns) out += "*apns.* ";
-    if (spec.about.applies == AppliesTo::fcm) out += "*fcm.* ";
+    if (const std::string_view kind = kind_text(spec.about.applies); !kind.empty())
+      out.append("*").append(kind).append(".* ");
     out += std::string(spec.about.doc) + " |\n";
   }
 }

@@ -57,6 +57,9 @@ struct LedgerConfig {
   Duration linger = std::chrono::milliseconds(3);  // upper bound of the adaptive linger
 };
 
+// RFC 8030 5.3: how much a push is worth to a device that saves power.
+enum class PushUrgency : std::uint8_t { very_low, low, normal, high };
+
 enum class ApnsEnvironment : std::uint8_t { production, sandbox };
 
 struct ProviderConfig {
@@ -75,6 +78,13 @@ struct ProviderConfig {
   std::string project{};  // default: the service account's
   std::optional<SecretRef> service_account{};
   std::string token_endpoint{};  // default: the service account's token_uri
+  // webpush
+  std::optional<SecretRef> vapid_key{};
+  std::string subject{};  // mailto: or https:
+  // Whom a subscription's endpoint may name: "host" or "*.domain", with ":port" unless 443.
+  std::vector<std::string> origins{"fcm.googleapis.com", "updates.push.services.mozilla.com",
+                                   "web.push.apple.com", "*.notify.windows.com"};
+  PushUrgency urgency = PushUrgency::normal;
   // all
   Duration connect = std::chrono::seconds(3);
   Duration total = std::chrono::seconds(10);

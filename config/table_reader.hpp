@@ -80,10 +80,9 @@ class TableReader {
   void take_value(Section& out, const TomlNode& node, const KeySpec<Section>& spec,
                   const std::string& field) {
     if (!applies(spec.about, kind_))
-      return sink_.report(node.at, field, "has no meaning for this kind of provider",
-                          "remove it, or set kind = \"" +
-                              std::string(spec.about.applies == AppliesTo::apns ? "apns" : "fcm") +
-                              "\"");
+      return sink_.report(
+          node.at, field, "has no meaning for this kind of provider",
+          "remove it, or set kind = \"" + std::string(kind_text(spec.about.applies)) + "\"");
     seen_.push_back(spec.about.path);
     if (sink_.positions != nullptr) sink_.positions->set(field, node.at);
     if (const Refused refused = spec.read(out, node, spec.bounds))

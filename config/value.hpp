@@ -53,6 +53,7 @@ struct Bounds {
 // How a choice is written; the position is the enumerator's value.
 inline constexpr std::array<std::string_view, 2> kDurabilityNames{"commit", "process"};
 inline constexpr std::array<std::string_view, 2> kEnvironmentNames{"production", "sandbox"};
+inline constexpr std::array<std::string_view, 4> kUrgencyNames{"very-low", "low", "normal", "high"};
 inline constexpr std::array<std::string_view, 4> kPolicyNames{"resend", "resend-with-key", "lookup",
                                                               "give-up"};
 inline constexpr std::array<std::string_view, 2> kPriorityNames{"normal", "high"};
@@ -61,6 +62,9 @@ inline constexpr std::array<std::string_view, 2> kEventsNames{"all", "exceptions
 using ChoiceNames = std::span<const std::string_view>;
 [[nodiscard]] constexpr ChoiceNames names_of(Durability) {
   return kDurabilityNames;
+}
+[[nodiscard]] constexpr ChoiceNames names_of(PushUrgency) {
+  return kUrgencyNames;
 }
 [[nodiscard]] constexpr ChoiceNames names_of(ApnsEnvironment) {
   return kEnvironmentNames;

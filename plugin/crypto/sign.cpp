@@ -56,6 +56,16 @@ Result<SigningKey> SigningKey::es256(const Credential& pem) {
   return SigningKey(SignatureAlgorithm::es256, std::move(key));
 }
 
+Result<SigningKey> SigningKey::es256_scalar(const Credential& scalar) {
+  auto key = std::make_unique<Key>();
+  SO_TRY(key->pkey, p256_private(scalar.expose()));
+  return SigningKey(SignatureAlgorithm::es256, std::move(key));
+}
+
+Result<std::string> SigningKey::public_point() const {
+  return p256_point(key_->pkey.get());
+}
+
 Result<SigningKey> SigningKey::rs256(const Credential& pem) {
   SO_TRY(PkeyPtr pkey, private_key(pem.expose()));
   SO_CHECK(check_rsa(pkey.get()));

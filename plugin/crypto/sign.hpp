@@ -19,6 +19,8 @@ class SigningKey {
  public:
   // PEM as Apple's .p8 has it (PKCS#8) or SEC1, on P-256. RFC 7518 3.4 allows no other curve.
   [[nodiscard]] static Result<SigningKey> es256(const Credential& pem);
+  // The scalar alone, 32 bytes, as tools for Web Push write it (in base64url).
+  [[nodiscard]] static Result<SigningKey> es256_scalar(const Credential& scalar);
   // PEM as the private_key of a Google service account has it, of at least 2048 bits (RFC
   // 7518 3.3).
   [[nodiscard]] static Result<SigningKey> rs256(const Credential& pem);
@@ -28,6 +30,8 @@ class SigningKey {
   ~SigningKey();
 
   [[nodiscard]] SignatureAlgorithm algorithm() const noexcept { return algorithm_; }
+  // The public point, 65 bytes; of a key for ES256 only.
+  [[nodiscard]] Result<std::string> public_point() const;
   // The signature as JWS wants it: for ES256 r and s, 32 bytes each. ES256 is random: equal bytes
   // give different signatures.
   [[nodiscard]] Result<std::string> sign(std::string_view bytes) const;

@@ -61,15 +61,8 @@ Result<VerifyingKey> VerifyingKey::from_point(std::string_view x, std::string_vi
     return fail(Errc::invalid, "a point on P-256 has two coordinates of 32 bytes");
   std::string point("\x04");
   point.append(x).append(y);
-  const Owned<OSSL_PARAM_BLD> builder(OSSL_PARAM_BLD_new());
-  if (builder == nullptr ||
-      OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0) !=
-          1 ||
-      OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY, point.data(),
-                                       point.size()) != 1)
-    return fail(Errc::internal, "no memory for a key");
   auto key = std::make_unique<Key>();
-  SO_TRY(key->pkey, make_public("EC", builder.get()));
+  SO_TRY(key->pkey, p256_public(point));
   return VerifyingKey(SignatureAlgorithm::es256, std::move(key));
 }
 

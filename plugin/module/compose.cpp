@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "config/credentials.hpp"
+#include "config/value.hpp"
 #include "plugin/message/normal_form.hpp"
 #include "plugin/transport/tls.hpp"
 
@@ -52,6 +53,16 @@ Judged<Making> fcm_making(const ProviderConfig& c, std::string_view directory) {
                     .token_endpoint = c.token_endpoint};
 }
 
+Judged<Making> webpush_making(const ProviderConfig& c, std::string_view directory) {
+  SO_ASSERT(c.vapid_key.has_value());
+  SO_TRY(Credential key,
+         judged(read_credential(*c.vapid_key, directory), c, "auth.vapid_key", c.vapid_key));
+  return WebPushOptions{.key = std::move(key),
+                        .subject = c.subject,
+                        .origins = c.origins,
+                        .urgency = std::string(choice_text(c.urgency))};
+}
+
 Judged<Making> making_of(const ProviderConfig& c, std::string_view directory,
                          ApnsTokenSources& tokens) {
   switch (c.kind) {
@@ -60,6 +71,7 @@ Judged<Making> making_of(const ProviderConfig& c, std::string_view directory,
     case ProviderKind::fcm:
       return fcm_making(c, directory);
     case ProviderKind::webpush:
+      return webpush_making(c, directory);
     case ProviderKind::sms:
     case ProviderKind::email:
     case ProviderKind::http:
@@ -73,6 +85,8 @@ Judged<Making> making_of(const ProviderConfig& c, std::string_view directory,
 Judged<std::unique_ptr<Provider>> make_provider(const ProviderConfig& c, const Making& making) {
   if (const auto* apns = std::get_if<ApnsMaking>(&making))
     return judged(make_apns_provider(apns->options, *apns->tokens), c, "topic");
+  if (const auto* webpush = std::get_if<WebPushOptions>(&making))
+    return judged(make_webpush_provider(*webpush), c, "auth.vapid_key", c.vapid_key);
   return judged(make_fcm_provider(std::get<FcmOptions>(making)), c, "auth.service_account",
                 c.service_account);
 }
@@ -110,6 +124,7 @@ Judged<H2Options> transport_of(const ProviderConfig& c, const Capabilities& can,
               .streams = c.streams,
               .acts_on_whole = can.acts_on_whole,
               .one_stream_first = can.one_stream_first,
+              .many_origins = can.many_origins,
               .connect_timeout = c.connect};
   if (c.proxy_credentials) {
     SO_TRY(o.proxy_credentials, judged(read_credential(*c.proxy_credentials, directory), c,

@@ -12,6 +12,7 @@
 #include "classifiers/apns/apns_token.hpp"
 #include "classifiers/fcm/fcm_provider.hpp"
 #include "classifiers/provider.hpp"
+#include "classifiers/webpush/webpush_provider.hpp"
 #include "config/finding.hpp"
 #include "config/schema.hpp"
 #include "ledger/ledger_options.hpp"
@@ -47,7 +48,7 @@ struct ApnsMaking {
     return a.options == b.options && a.tokens == b.tokens;
   }
 };
-using Making = std::variant<ApnsMaking, FcmOptions>;
+using Making = std::variant<ApnsMaking, FcmOptions, WebPushOptions>;
 
 struct MadeProvider {
   Making from{};

@@ -134,7 +134,7 @@ void Engine::take_reply(LaneReply& r) {
   Delivery* d = deliveries_.find(r.ticket);
   SO_ASSERT(d != nullptr);
   if (!r.reply) {
-    if (std::exchange(d->reserved, false)) --provider(*d).reserved;
+    release(provider(*d), *d);
     // Nothing was changed (law 11): the claim, settlement or record is simply due again.
     set_timer(*d, std::chrono::milliseconds(500));
   } else if (auto* claim = std::get_if<ClaimReply>(&*r.reply)) {
@@ -213,15 +213,27 @@ void Engine::fire(Delivery& delivery) {
 // end with their deadline.
 void Engine::look_after_held() {
   forget_other_incarnations();
-  for (std::size_t i = 0; i < providers_.size(); ++i) {
-    const PoolState pool = deps_.transport.state(ProviderIndex(static_cast<std::uint16_t>(i)));
-    auto& since = providers_[i]->unreachable_since;
-    const bool down = pool.connections == 0 && pool.last_cause;
-    since = down ? std::optional(since.value_or(now_.mono)) : std::nullopt;
-  }
+  for (std::size_t i = 0; i < providers_.size(); ++i)
+    look_after(*providers_[i], ProviderIndex(static_cast<std::uint16_t>(i)));
   for (std::size_t c = 0; c < classes_.size(); ++c)
     held_.for_each(ClassIndex(static_cast<std::uint16_t>(c)),
                    [this](HeldMessage& held) { look_after(held); });
+}
+
+void Engine::look_after(ProviderState& p, ProviderIndex index) {
+  const auto is_down = [](const PoolState& pool) {
+    return pool.connections == 0 && pool.last_cause;
+  };
+  auto& since = p.unreachable_since;
+  since = is_down(deps_.transport.state(index)) ? std::optional(since.value_or(now_.mono))
+                                                : std::nullopt;
+  std::map<std::string, MonoTime, std::less<>> down;
+  for (const auto& [authority, pool] : deps_.transport.origins(index)) {
+    if (!is_down(pool)) continue;
+    const auto before = p.unreachable_at.find(authority);
+    down.emplace(authority, before == p.unreachable_at.end() ? now_.mono : before->second);
+  }
+  p.unreachable_at = std::move(down);
 }
 
 void Engine::look_after(HeldMessage& held) {
@@ -275,13 +287,19 @@ bool Engine::unreachable(const ProviderState& p) const {
   return p.unreachable_since && now_.mono - *p.unreachable_since >= kUnreachableAfter;
 }
 
+bool Engine::unreachable(const ProviderState& p, const Delivery& d) const {
+  if (d.authority.empty()) return unreachable(p);
+  const auto since = p.unreachable_at.find(d.authority);
+  return since != p.unreachable_at.end() && now_.mono - since->second >= kUnreachableAfter;
+}
+
 // For how long the delivery has nothing to do; empty: it is at work, or about to be.
 std::optional<Duration> Engine::idle_for(const Delivery& d) const {
   if (d.stage == Stage::waiting) return d.due - now_.mono;
   if (d.stage != Stage::queued) return std::nullopt;
   if (draining_) return Duration::zero();
   const ProviderState& p = *providers_[d.provider.get()];
-  if (!p.holds.held(d.part, now_.mono) && !unreachable(p)) return std::nullopt;
+  if (!p.holds.held(d.part, now_.mono) && !unreachable(p, d)) return std::nullopt;
   // Nobody knows for how long. Half of the time that it has: the provider may be well before then.
   const Duration half = (d.deadline - now_.wall) / 2;
   return std::max(std::min(half, options_.hold_max), kWorthHandingBack);

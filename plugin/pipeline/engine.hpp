@@ -9,10 +9,13 @@
 //   on_settled -> end -> settle_message              durable: now, and only now, the ack
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <queue>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "classifiers/provider.hpp"
@@ -110,12 +113,14 @@ class Engine {
     Limiter limiter{};
     ProviderCounters counters{};
     std::size_t reserved = 0;  // claims under way that will want room
+    std::map<std::string, std::size_t, std::less<>> reserved_at{};  // the same by origin
     MonoTime credential_retry{};
     std::uint32_t credential_failures = 0;
     bool credential_asked = false;
     bool credential_of_another = false;  // asked for by the provider before a reload
     std::string app_scope{};
-    std::optional<MonoTime> unreachable_since{};  // looked at once a second
+    std::optional<MonoTime> unreachable_since{};                    // looked at once a second
+    std::map<std::string, MonoTime, std::less<>> unreachable_at{};  // the same by origin
   };
 
   struct Resolved {  // of one target
@@ -140,6 +145,10 @@ class Engine {
   void enqueue(Delivery& delivery);
   void dispatch();
   void dispatch_one(ProviderState& provider, std::size_t room, std::size_t streams);
+  [[nodiscard]] bool has_room_at_its_origin(const ProviderState& provider, const Delivery& d,
+                                            std::vector<std::string_view>& full);
+  void reserve(ProviderState& provider, Delivery& delivery);
+  void release(ProviderState& provider, Delivery& delivery);
   [[nodiscard]] bool start(ProviderState& provider, Delivery& delivery);
   void claim(Delivery& delivery);
   void on_claim(Delivery& delivery, ClaimReply reply);
@@ -178,7 +187,9 @@ class Engine {
   void look_after_held();
   void look_after(HeldMessage& held);
   [[nodiscard]] std::optional<Duration> idle_for(const Delivery& delivery) const;
+  void look_after(ProviderState& provider, ProviderIndex index);
   [[nodiscard]] bool unreachable(const ProviderState& provider) const;
+  [[nodiscard]] bool unreachable(const ProviderState& provider, const Delivery& delivery) const;
   void hand_back_if_idle(HeldMessage& held);
   void hand_back(HeldMessage& held, Duration delay);
   void renew_credentials();

@@ -63,6 +63,10 @@ void Engine::dispatch() {
     ProviderState& p = *providers_[i];
     if (p.queue.empty()) continue;
     const ProviderIndex index(static_cast<std::uint16_t>(i));
+    if (p.slot.provider->capabilities().many_origins) {
+      dispatch_one(p, p.queue.size(), 0);  // each origin has its own room
+      continue;
+    }
     const PoolState pool = deps_.transport.state(index);
     const std::size_t room = pool.room > p.reserved ? pool.room - p.reserved : 0;
     if (room == 0) {
@@ -75,6 +79,7 @@ void Engine::dispatch() {
 
 void Engine::dispatch_one(ProviderState& p, std::size_t room, std::size_t streams) {
   std::vector<std::pair<ClassIndex, Ticket>> not_now;
+  std::vector<std::string_view> full;  // origins, asked once: thousands may wait for one
   while (room > 0 && !p.queue.empty() && p.slot.provider->ready(now_.wall)) {
     if (!p.limiter.allows(now_.mono)) {
       dispatch_again_ = std::min(dispatch_again_, p.limiter.next(now_.mono));
@@ -89,6 +94,10 @@ void Engine::dispatch_one(ProviderState& p, std::size_t room, std::size_t stream
     if (d->stage != Stage::queued) continue;
     if (!d->refused.empty() || now_.wall >= d->deadline) {
       claim(*d);  // the claim ends its row: no call, no room, no probe
+      continue;
+    }
+    if (!has_room_at_its_origin(p, *d, full)) {
+      not_now.emplace_back(d->message->message.message_class, *ticket);
       continue;
     }
     ClassState& of_class = state(*d);
@@ -112,13 +121,39 @@ void Engine::dispatch_one(ProviderState& p, std::size_t room, std::size_t stream
   }
 }
 
+// One origin that is full or away keeps nobody else waiting.
+bool Engine::has_room_at_its_origin(const ProviderState& p, const Delivery& d,
+                                    std::vector<std::string_view>& full) {
+  if (d.authority.empty()) return true;  // the room of the provider has been looked at
+  if (std::ranges::find(full, d.authority) != full.end()) return false;
+  const auto reserved = p.reserved_at.find(d.authority);
+  const std::size_t taken = reserved == p.reserved_at.end() ? 0 : reserved->second;
+  if (deps_.transport.room_at(d.provider, d.authority) > taken) return true;
+  full.push_back(d.authority);
+  deps_.transport.warm_up_at(d.provider, d.authority);
+  return false;
+}
+
+void Engine::reserve(ProviderState& p, Delivery& d) {
+  d.reserved = true;
+  ++p.reserved;
+  if (!d.authority.empty()) ++p.reserved_at[d.authority];
+}
+
+void Engine::release(ProviderState& p, Delivery& d) {
+  if (!std::exchange(d.reserved, false)) return;
+  --p.reserved;
+  if (d.authority.empty()) return;
+  const auto at = p.reserved_at.find(d.authority);
+  if (--at->second == 0) p.reserved_at.erase(at);
+}
+
 // False: no room is needed, the claim ends the row.
 bool Engine::start(ProviderState& p, Delivery& d) {
   auto prepared = p.slot.provider->prepare(attempt(d), now_.wall);
   if (prepared) {
     d.request = std::move(*prepared);
-    d.reserved = true;
-    ++p.reserved;
+    reserve(p, d);
   } else {
     d.refused = std::move(prepared.error().text);
     spare_probe(d);
@@ -164,7 +199,7 @@ void Engine::claim(Delivery& d) {
 void Engine::on_claim(Delivery& d, ClaimReply reply) {
   SO_ASSERT(d.stage == Stage::claiming);
   ProviderState& p = provider(d);
-  if (std::exchange(d.reserved, false)) --p.reserved;
+  release(p, d);
   if (!std::holds_alternative<Claimed>(reply)) {
     d.request.reset();
     spare_probe(d);

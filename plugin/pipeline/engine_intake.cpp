@@ -135,6 +135,9 @@ void Engine::add_delivery(HeldMessage& held, std::uint16_t target_index, Resolve
   auto normal = p.slot.provider->normal_form(t);
   if (normal) {
     t.destination = std::move(*normal);
+    const Origin origin = p.slot.provider->origin_of(t);
+    d.authority = origin.authority;
+    d.part = origin.part;
   } else {
     d.refused = std::move(normal.error().text);
   }

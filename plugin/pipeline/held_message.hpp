@@ -52,10 +52,11 @@ struct Delivery {
   std::optional<Key> previous_key{};
   Fingerprint fingerprint{};
   DeviceHash device{};
-  std::string refused{};  // the payload or destination is at fault
-  std::string part{};     // of the provider, once a verdict has named it
-  ProbeId probe{};        // of the provider's holds, until it is reported or lost
-  std::string reason{};   // of the dead letter
+  std::string refused{};    // the payload or destination is at fault
+  std::string part{};       // of the provider, from its origin or once a verdict has named it
+  std::string authority{};  // of a provider with many origins
+  ProbeId probe{};          // of the provider's holds, until it is reported or lost
+  std::string reason{};     // of the dead letter
   MonoTime due{};
   WallTime deadline{WallTime::max()};  // the message's, or its row's when that is later
   std::optional<HttpRequest> request{};

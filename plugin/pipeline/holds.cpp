@@ -96,13 +96,21 @@ bool Holds::report(const Verdict& verdict, std::string_view part, LookupHash rec
   const std::size_t before = holds_.size();
   const bool says_nothing = verdict.fault == Fault::none && verdict.effect != Effect::sent;
   if (!says_nothing && !open_for(verdict, recipient, now, probe)) {
-    failures_in_a_row_ = 0;
+    failures_.erase(std::string{});
+    if (const auto own = failures_.find(part); own != failures_.end()) failures_.erase(own);
     close({});
     close(part);
     if (verdict.fault == Fault::none) config_faults_.clear();
   }
   probe_lost(probe, now);  // what was not closed was not proven well either
   return holds_.size() > before;
+}
+
+void Holds::count_failure(const Verdict& verdict, MonoTime now, ProbeId probe) {
+  Failures& failures = failures_[verdict.part];
+  if (std::exchange(failures.last, now) != now) ++failures.in_a_row;
+  if (failures.in_a_row >= options_.breaker_open_after)
+    open_by(probe, verdict.part, Fault::provider, verdict.reason, now);
 }
 
 // False: the verdict speaks for the provider's health.
@@ -123,9 +131,7 @@ bool Holds::open_for(const Verdict& verdict, LookupHash recipient, MonoTime now,
                    now);
       return true;
     case Fault::provider:
-      if (std::exchange(last_failure_, now) != now) ++failures_in_a_row_;
-      if (failures_in_a_row_ >= options_.breaker_open_after)
-        open_by(probe, {}, Fault::provider, verdict.reason, now);
+      count_failure(verdict, now, probe);
       return true;
     case Fault::none:
     case Fault::device:

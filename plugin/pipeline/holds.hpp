@@ -75,6 +75,7 @@ class Holds {
 
  private:
   bool open_for(const Verdict& verdict, LookupHash recipient, MonoTime now, ProbeId probe);
+  void count_failure(const Verdict& verdict, MonoTime now, ProbeId probe);
   void open_by(ProbeId probe, std::string part, Fault fault, std::string reason, MonoTime now);
   void close(std::string_view part);
   void open_until(std::string part, std::string reason, MonoTime until, MonoTime now);
@@ -82,8 +83,12 @@ class Holds {
 
   HoldOptions options_;
   std::map<std::string, Hold, std::less<>> holds_{};  // "" = the whole provider
-  std::uint32_t failures_in_a_row_ = 0;
-  std::optional<MonoTime> last_failure_{};
+  struct Failures {
+    std::uint32_t in_a_row = 0;
+    std::optional<MonoTime> last{};
+  };
+  // By the part that the verdict names: one push service that is down is not the others' fault.
+  std::map<std::string, Failures, std::less<>> failures_{};
   std::uint32_t last_probe_ = 0;
   struct Sighting {
     LookupHash recipient{};

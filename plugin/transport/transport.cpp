@@ -49,6 +49,19 @@ void Headers::clear() noexcept {
   count_ = 0;
 }
 
+std::size_t Transport::room_at(ProviderIndex provider, std::string_view /*authority*/) const {
+  return state(provider).room;
+}
+
+void Transport::warm_up_at(ProviderIndex provider, std::string_view /*authority*/) {
+  warm_up(provider);
+}
+
+std::vector<std::pair<std::string, PoolState>> Transport::origins(
+    ProviderIndex /*provider*/) const {
+  return {};
+}
+
 std::string_view name(Cause cause) {
   switch (cause) {
     case Cause::connect:

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -79,9 +80,10 @@ class Headers {
 // Never printed: path, headers and body hold destinations and credentials.
 struct HttpRequest {
   std::string method = "POST";
-  std::string url{};   // only for credential exchange; empty: the provider's own endpoint
-  std::string path{};  // with query, when url is empty
-  Headers headers{};   // without pseudo headers and content-length
+  std::string url{};        // only for credential exchange; empty: the provider's own endpoint
+  std::string authority{};  // host[:port] of a provider with many origins; empty: its endpoint's
+  std::string path{};       // with query, when url is empty
+  Headers headers{};        // without pseudo headers and content-length
   std::string body{};
   // One more look at the clock in the last moment: no frame leaves after either of them.
   WallTime not_after_wall{WallTime::max()};
@@ -153,6 +155,14 @@ class Transport {
   // Retires every connection of the provider (new credential, or the provider's fault).
   virtual void renew(ProviderIndex provider) = 0;
   [[nodiscard]] virtual PoolState state(ProviderIndex provider) const = 0;
+
+  // Of a provider whose requests name their authority, one origin: what would start there without
+  // waiting, a wish for connections to it, and how each of those that were asked for stands.
+  [[nodiscard]] virtual std::size_t room_at(ProviderIndex provider,
+                                            std::string_view authority) const;
+  virtual void warm_up_at(ProviderIndex provider, std::string_view authority);
+  [[nodiscard]] virtual std::vector<std::pair<std::string, PoolState>> origins(
+      ProviderIndex provider) const;
 
   // Serves sockets for at most `wait` and appends what has completed. Returns early when wake() is
   // called.

@@ -24,6 +24,10 @@ TEST(Corpus, holds_what_it_should) {
   EXPECT_EQ(count["fcm-legacy"], 4);
   EXPECT_EQ(count["fcm-oauth"], 2);
   EXPECT_EQ(count["transport"], 20);
+  EXPECT_EQ(count["webpush-apple"], 7);
+  EXPECT_EQ(count["webpush-fcm"], 7);
+  EXPECT_EQ(count["webpush-mozilla"], 7);
+  EXPECT_EQ(count["webpush-wns"], 4);
 }
 
 TEST(Corpus, every_line_has_its_class) {
@@ -52,10 +56,18 @@ Json context_of(const std::string& when) {
   return {};
 }
 
+// What no single answer and nothing that we remember tells: only an operator sees it, in the holds
+// and in the share of invalidations.
+bool is_beyond_one_answer(const std::string& when) {
+  return when == "every send to this origin fails with it" ||
+         when == "endpoint URL was rewritten or truncated by us" ||
+         when == "freshly made subscriptions also get 401";
+}
+
 TEST(Corpus, context_changes_what_it_should) {
   int seen = 0;
   for (Json line : corpus()) {
-    if (line["alt"].is_null()) continue;
+    if (line["alt"].is_null() || is_beyond_one_answer(line["alt"]["when"])) continue;
     ++seen;
     line["context"] = context_of(line["alt"]["when"]);
     EXPECT_EQ(classified(line)["class"], line["alt"]["class"]) << line.dump();
@@ -64,6 +76,23 @@ TEST(Corpus, context_changes_what_it_should) {
 }
 
 // What the flags of a line promise beyond its class.
+// A text or a status that may as well be our own fault ends no subscription before a send with the
+// same key has been accepted.
+TEST(Corpus, doubtful_ends_of_subscriptions_need_proof) {
+  int seen = 0;
+  for (Json line : corpus()) {
+    if (line["alt"].is_null() || line["expected_class"] != "token_terminal" ||
+        !line["provider"].get<std::string>().starts_with("webpush"))
+      continue;
+    ++seen;
+    line["context"] = {{"environment_proven", false}};
+    EXPECT_EQ(classified(line)["class"], "token_mismatch") << line.dump();
+    line["context"] = {{"environment_proven", true}};
+    EXPECT_EQ(classified(line)["class"], "token_terminal") << line.dump();
+  }
+  EXPECT_EQ(seen, 2);
+}
+
 TEST(Corpus, flags_are_kept) {
   for (const Json& line : corpus()) {
     const Json verdict = classified(line);
@@ -78,6 +107,13 @@ TEST(Corpus, flags_are_kept) {
         EXPECT_GE(verdict["retry_after_s"], 20 * 60);
       } else if (flag == "pause_provider") {
         EXPECT_EQ(verdict["scope"], "provider");
+      } else if (flag == "scope_push_service") {
+        // Of a provider with many services, a part: webpush_provider.cpp.
+        EXPECT_NE(verdict["scope"], "device");
+      } else if (flag == "throttle_in_406") {
+        EXPECT_GE(verdict["retry_after_s"], 60);
+      } else if (flag == "confirm_before_purge") {
+        EXPECT_TRUE(verdict.contains("needs_proof"));
       } else if (flag == "scope_platform_apns") {
         EXPECT_EQ(verdict["scope"], "part");
         EXPECT_EQ(verdict["part"], "apns");

@@ -19,7 +19,9 @@ constexpr std::array<int, 24> kStatuses{0,   100, 200, 201, 204, 302, 400, 401, 
                                         410, 413, 421, 429, 451, 500, 502, 503, 504, 599, 600, 999};
 constexpr std::array<std::string_view, 4> kHeaders{"retry-after", "apns-id", "date",
                                                    "content-type"};
-constexpr std::array<std::string_view, 4> kProtocols{"apns", "fcm", "fcm-legacy", "fcm-oauth"};
+constexpr std::array<std::string_view, 8> kProtocols{
+    "apns",          "fcm",         "fcm-legacy",      "fcm-oauth",
+    "webpush-apple", "webpush-fcm", "webpush-mozilla", "webpush-wns"};
 
 // A header cannot hold these; a transport has refused them before.
 std::string header_value(std::string_view text) {
@@ -52,7 +54,7 @@ void judge(std::uint8_t shape, std::uint8_t status, std::string_view rest) {
   JudgeContext context;
   context.now = kNow;
   context.index = (shape >> 5U) & 1U;
-  const std::string_view protocol = kProtocols[shape & 3U];
+  const std::string_view protocol = kProtocols[(shape & 3U) + ((status & 0x80U) != 0 ? 4U : 0U)];
   if ((shape & 0x80U) != 0) {
     CallFailure failure;
     failure.effect = (shape & 0x40U) != 0 ? Effect::not_sent : Effect::maybe_sent;

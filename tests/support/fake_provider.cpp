@@ -7,6 +7,7 @@
 
 #include "plugin/core/text.hpp"
 #include "plugin/crypto/digest.hpp"
+#include "plugin/crypto/sign.hpp"
 #include "tests/support/recorder.hpp"
 
 namespace sendonce::test {
@@ -19,12 +20,17 @@ ProviderKind kind_of(std::string_view path) {
   if (path.starts_with("/3/")) return ProviderKind::apns;
   if (path.starts_with("/v1/projects/")) return ProviderKind::fcm;
   if (path == "/token") return ProviderKind::oauth;
+  if (path.starts_with("/push/")) return ProviderKind::webpush;
   return ProviderKind::other;
 }
 
-std::string token_uri_at(std::string_view host, std::uint16_t port) {
+std::string origin_at(std::string_view host, std::uint16_t port) {
   std::string out = "https://";
-  return out.append(host).append(":").append(std::to_string(port)).append("/token");
+  return out.append(host).append(":").append(std::to_string(port));
+}
+
+std::string token_uri_at(std::string_view host, std::uint16_t port) {
+  return origin_at(host, port) + "/token";
 }
 
 // name=value in the query of a path; no decoding, our ids need none.
@@ -70,10 +76,11 @@ struct FakeProvider::State final : Handler {
     bool counts = true;         // false: a dry run
     FakeFcm::Judged fcm{};
     FakeOauth::Refusal oauth{};
+    FakeWebPush::Judged webpush{};
     std::string text{};  // owns `destination` or `id` where nobody else does
   };
   void look(const Request& request, View& view);
-  void answer_plainly(const View& view, const Request& request, Reply& reply);
+  void answer_plainly(View& view, const Request& request, Reply& reply);
   void answer_scripted(const View& view, const Action& action, const Request& request,
                        Reply& reply);
   void answer_admin(const Request& request, Reply& reply) const;
@@ -87,6 +94,7 @@ struct FakeProvider::State final : Handler {
   std::unique_ptr<FakeApns> apns{};
   std::unique_ptr<FakeOauth> oauth{};
   std::unique_ptr<FakeFcm> fcm{};
+  std::unique_ptr<FakeWebPush> webpush{};
   std::unique_ptr<Recorder> recorder{};
   Sha256 sha{};
   Witness witness{};
@@ -124,6 +132,12 @@ Result<void> FakeProvider::State::prepare() {
     SO_TRY(oauth, FakeOauth::make(std::move(config)));
     fcm = std::make_unique<FakeFcm>(*options.fcm, *oauth);
   }
+  if (options.webpush) {
+    std::vector<std::string> origins{origin_at("localhost", server->port())};
+    for (const std::string& name : options.names)
+      origins.push_back(origin_at(name.substr(name.find(':') + 1), server->port()));
+    SO_TRY(webpush, FakeWebPush::make(*options.webpush, std::move(origins)));
+  }
   return {};
 }
 
@@ -143,8 +157,10 @@ bool FakeProvider::State::on_headers(const Request& request, Reply& reply) {
   if (script.empty()) return false;
   if (!script_start) script_start = request.arrived;
   const ProviderKind kind = kind_of(request.path);
-  const std::string_view token =
-      kind == ProviderKind::apns ? FakeApns::token_of(request.path) : std::string_view{};
+  const std::string_view token = kind == ProviderKind::apns ? FakeApns::token_of(request.path)
+                                 : kind == ProviderKind::webpush
+                                     ? FakeWebPush::subscription_of(request.path)
+                                     : std::string_view{};
   const auto action = scripted({.provider = kind,
                                 .token = token,
                                 .stage = Stage::headers,
@@ -190,7 +206,8 @@ void FakeProvider::State::on_request(const Request& request, Reply& reply) {
   } else {
     answer_plainly(view, request, reply);
   }
-  if (view.kind == ProviderKind::apns || view.kind == ProviderKind::fcm) {
+  if (view.kind == ProviderKind::apns || view.kind == ProviderKind::fcm ||
+      view.kind == ProviderKind::webpush) {
     witness.count(view.kind, view.destination, view.id, accepted);
   }
   if (recorder != nullptr) {
@@ -235,6 +252,16 @@ void FakeProvider::State::look(const Request& request, View& view) {
       view.oauth = oauth->refusal(request);
       view.reason = view.oauth.error;
       return;
+    case ProviderKind::webpush:
+      view.destination = FakeWebPush::subscription_of(request.path);
+      if (webpush == nullptr) {
+        view.reason = "not configured";
+        return;
+      }
+      view.webpush = webpush->judge(request);
+      view.id = id_or_hash(view.webpush.nid, request, view.text);
+      view.reason = view.webpush.reason;
+      return;
     case ProviderKind::other:
       view.reason = "path";
       return;
@@ -249,7 +276,7 @@ std::string_view FakeProvider::State::id_or_hash(std::string_view id, const Requ
   return text;
 }
 
-void FakeProvider::State::answer_plainly(const View& view, const Request& request, Reply& reply) {
+void FakeProvider::State::answer_plainly(View& view, const Request& request, Reply& reply) {
   const bool refused = !view.reason.empty();
   if (view.kind == ProviderKind::other || view.reason == "not configured") {
     reply.status = 404;
@@ -260,6 +287,9 @@ void FakeProvider::State::answer_plainly(const View& view, const Request& reques
             : apns->write_accepted(request, reply);
   } else if (view.kind == ProviderKind::fcm) {
     refused ? FakeFcm::write_refused(view.fcm, reply) : fcm->write_accepted(reply);
+  } else if (view.kind == ProviderKind::webpush) {
+    refused ? FakeWebPush::write_refused(view.webpush, reply)
+            : webpush->write_accepted(request, std::move(view.webpush), reply);
   } else {
     refused ? FakeOauth::write_refused(view.oauth, reply) : oauth->write_issued(request, reply);
   }
@@ -274,6 +304,8 @@ void FakeProvider::State::answer_scripted(const View& view, const Action& action
     fcm->write_scripted(action, reply);
   } else if (view.kind == ProviderKind::oauth && oauth != nullptr) {
     oauth->write_scripted(action, request, reply);
+  } else if (view.kind == ProviderKind::webpush && webpush != nullptr) {
+    FakeWebPush::write_scripted(action, reply);
   } else if (action.status != 0) {
     reply.status = action.status;
   }
@@ -292,8 +324,10 @@ void FakeProvider::State::answer_admin(const Request& request, Reply& reply) con
   } else if (path == "/__duplicates") {
     reply.body = witness.duplicates_json();
   } else if (path == "/__copies") {
-    const ProviderKind kind =
-        query(request.path, "provider") == "fcm" ? ProviderKind::fcm : ProviderKind::apns;
+    const std::string_view asked = query(request.path, "provider");
+    const ProviderKind kind = asked == "fcm"       ? ProviderKind::fcm
+                              : asked == "webpush" ? ProviderKind::webpush
+                                                   : ProviderKind::apns;
     const Copies copies =
         witness.copies(kind, query(request.path, "destination"), query(request.path, "id"));
     reply.body = "{\"received\":" + std::to_string(copies.received) +
@@ -337,6 +371,9 @@ std::string FakeProvider::token_uri() const {
 const std::string& FakeProvider::ca_pem() const {
   return state_->authority.pem();
 }
+const FakeWebPush* FakeProvider::webpush() const {
+  return state_->webpush.get();
+}
 const Witness& FakeProvider::witness() const {
   return state_->witness;
 }
@@ -357,10 +394,16 @@ void FakeProvider::stop() {
   state_->stop();
 }
 
+std::string vapid_public_key(const std::string& private_pem) {
+  const auto key = SigningKey::es256(Credential(private_pem));
+  return key ? base64url(key->public_point().value_or(std::string())) : std::string();
+}
+
 TestCredentials make_test_credentials() {
   TestCredentials out{};
   out.apns = make_p256_key();
   out.service = make_rsa_key();
+  out.vapid = make_p256_key();
   return out;
 }
 
@@ -373,6 +416,8 @@ FakeProviderOptions options_for(const TestCredentials& credentials) {
   out.fcm = FcmConfig{.project = credentials.project};
   out.oauth =
       OauthConfig{.client_email = credentials.email, .key_pem = credentials.service.public_pem};
+  out.webpush = WebPushConfig{.key_pem = credentials.vapid.public_pem,
+                              .public_key = vapid_public_key(credentials.vapid.private_pem)};
   return out;
 }
 

@@ -1,5 +1,5 @@
-// The fake provider: APNs, FCM and Google's token endpoint on one port, a script of faults, a
-// witness and a record. As a library it runs on a thread of its own:
+// The fake provider: APNs, FCM, Google's token endpoint and a Web Push service on one port, a
+// script of faults, a witness and a record. As a library it runs on a thread of its own:
 //
 //   const TestCredentials credentials = make_test_credentials();
 //   auto provider = FakeProvider::start(options_for(credentials));
@@ -17,6 +17,7 @@
 #include "tests/support/fake_apns.hpp"
 #include "tests/support/fake_fcm.hpp"
 #include "tests/support/fake_oauth.hpp"
+#include "tests/support/fake_webpush.hpp"
 #include "tests/support/h2_server.hpp"
 #include "tests/support/script.hpp"
 #include "tests/support/witness.hpp"
@@ -31,6 +32,7 @@ struct FakeProviderOptions {
   std::optional<ApnsConfig> apns{};
   std::optional<FcmConfig> fcm{};
   std::optional<OauthConfig> oauth{};  // goes with fcm; our own token URIs are added to audiences
+  std::optional<WebPushConfig> webpush{};
   Script script{};
   std::string record{};  // a file; empty: none
   Duration latency{0};   // added to every answer
@@ -48,6 +50,7 @@ class FakeProvider {
   [[nodiscard]] std::string url() const;        // https://localhost:PORT
   [[nodiscard]] std::string token_uri() const;  // of the OAuth endpoint
   [[nodiscard]] const std::string& ca_pem() const;
+  [[nodiscard]] const FakeWebPush* webpush() const;  // null: not configured
   [[nodiscard]] const Witness& witness() const;
   [[nodiscard]] const ServerTotals& totals() const;
   // Any thread, from the next request on; counts and clocks of the rules begin anew.
@@ -69,12 +72,15 @@ struct TestCredentials {
   std::string topic = "com.example.app";
   KeyPair service{};  // of the service account
   std::string project = "demo-project";
+  KeyPair vapid{};
   std::string email = "sender@demo-project.iam.gserviceaccount.com";
 };
 
 [[nodiscard]] TestCredentials make_test_credentials();
 // Options that accept these credentials and nothing else.
 [[nodiscard]] FakeProviderOptions options_for(const TestCredentials& credentials);
+// Of a VAPID key in PEM, as pages and push services know it; empty when it is none.
+[[nodiscard]] std::string vapid_public_key(const std::string& private_pem);
 // The service-account file for a provider at `token_uri`.
 [[nodiscard]] std::string service_account_for(const TestCredentials& credentials,
                                               std::string_view token_uri);

@@ -12,7 +12,8 @@ namespace sendonce::test {
 namespace {
 
 constexpr const char* kDescription =
-    "A fake APNs and FCM (with Google's token endpoint) on one TLS port, as strict as the real "
+    "A fake APNs, FCM (with Google's token endpoint) and Web Push service on one TLS port, as "
+    "strict as the real "
     "ones "
     "about\ntokens, topics, payloads and JWTs, with faults on demand and a count of what it took.";
 
@@ -46,7 +47,7 @@ void add_options(CLI::App& app, FakeprovArguments& a) {
   app.add_option("--name", a.names, "One more host name for the certificate");
   app.add_option("--ca-out", a.ca_out, "Write the certificate authority there");
   app.add_option("--make-credentials", a.make_credentials,
-                 "Make ca.pem, apns.p8 and service-account.json in this directory");
+                 "Make ca.pem, apns.p8, vapid.pem and service-account.json in this directory");
   app.add_option("--apns-team", a.apns_team, "Team of the provider token")->capture_default_str();
   app.add_option("--apns-key", a.apns_key, "Its key: a .p8 file or the public key");
   app.add_option("--apns-key-id", a.apns_key_id, "Its key id")->capture_default_str();

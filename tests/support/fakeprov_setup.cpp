@@ -105,6 +105,7 @@ Result<void> write_files(const FakeprovArguments& a, const FakeprovSetup& setup,
   std::filesystem::create_directories(dir, ignored);
   SO_CHECK(write(dir / "ca.pem", provider.ca_pem(), false));
   SO_CHECK(write(dir / "apns.p8", setup.made.apns.private_pem, true));
+  SO_CHECK(write(dir / "vapid.pem", setup.made.vapid.private_pem, true));
   return write(dir / "service-account.json", service_account_for(setup.made, provider.token_uri()),
                true);
 }
@@ -126,6 +127,12 @@ std::string ready_line(const FakeprovArguments& a, const FakeprovSetup& setup,
     if (a.fcm_service_account.empty()) {
       out["fcm"]["service_account"] = (dir / "service-account.json").string();
     }
+  }
+  if (const FakeWebPush* push = provider.webpush(); push != nullptr) {
+    out["webpush"] = {{"vapid_key", (dir / "vapid.pem").string()},
+                      {"endpoints", provider.url() + "/push/"},
+                      {"p256dh", push->browser().p256dh()},
+                      {"auth", push->browser().auth()}};
   }
   return out.dump();
 }

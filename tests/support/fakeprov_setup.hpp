@@ -37,7 +37,7 @@ struct FakeprovSetup {
 
 // Errors are `invalid`: their text names the option or the file.
 [[nodiscard]] Result<FakeprovSetup> set_up(const FakeprovArguments& arguments);
-// Writes ca.pem, apns.p8 and service-account.json, and --ca-out. Fails `unavailable`.
+// Writes ca.pem, apns.p8, vapid.pem and service-account.json, and --ca-out. Fails `unavailable`.
 [[nodiscard]] Result<void> write_files(const FakeprovArguments& arguments,
                                        const FakeprovSetup& setup, const FakeProvider& provider);
 // The line that says where everything is.

@@ -10,27 +10,12 @@
 #include <vector>
 
 #include "classifiers/provider.hpp"
-#include "ledger/ledger_lane.hpp"
 #include "plugin/broker/broker.hpp"
-#include "plugin/core/clock.hpp"
 #include "plugin/transport/transport.hpp"
+#include "tests/support/fake_clock.hpp"
+#include "tests/support/step_lane.hpp"
 
 namespace sendonce::test {
-
-class FakeClock final : public Clock {
- public:
-  [[nodiscard]] WallTime wall() const override { return wall_; }
-  [[nodiscard]] MonoTime mono() const override { return mono_; }
-  void advance(Duration d) {
-    wall_ += d;
-    mono_ += d;
-  }
-  void step_wall(Duration d) { wall_ += d; }
-
- private:
-  WallTime wall_{std::chrono::hours(24 * 365 * 56)};
-  MonoTime mono_{std::chrono::hours(1)};
-};
 
 struct FakeBroker final : Broker {
   std::vector<Message> arriving{};
@@ -98,8 +83,13 @@ struct FakeTransport final : Transport {
   bool refuse = false;  // has room, until it is asked
   std::optional<MonoTime> retry_at{};
   std::optional<Cause> last_cause{};  // and there is no connection
+  std::map<std::string, std::size_t, std::less<>>
+      rooms{};  // by authority, of those that were asked
+  std::vector<std::string> warmed{};
+  std::vector<std::string> unreachable{};
 
   bool submit(Ticket ticket, ProviderIndex, HttpRequest request, Duration) override {
+    if (const auto at = rooms.find(request.authority); at != rooms.end()) --at->second;
     if (refuse || open.size() >= room) return false;
     ++submitted;
     open.push_back({ticket, std::move(request)});
@@ -114,6 +104,20 @@ struct FakeTransport final : Transport {
             .connections = last_cause ? 0U : 1U,
             .retry_at = retry_at,
             .last_cause = last_cause};
+  }
+  [[nodiscard]] std::size_t room_at(ProviderIndex, std::string_view authority) const override {
+    const auto at = rooms.find(authority);
+    return at == rooms.end() ? 0 : at->second;
+  }
+  void warm_up_at(ProviderIndex, std::string_view authority) override {
+    warmed.emplace_back(authority);
+  }
+  [[nodiscard]] std::vector<std::pair<std::string, PoolState>> origins(
+      ProviderIndex) const override {
+    std::vector<std::pair<std::string, PoolState>> out;
+    for (const std::string& authority : unreachable)
+      out.emplace_back(authority, PoolState{.last_cause = Cause::connect});
+    return out;
   }
   void poll(std::vector<Completion>& out, Duration wait) override {
     waited = wait;
@@ -151,14 +155,30 @@ struct FakeProvider final : Provider {
     if (t.destination.expose() == "bad") return fail(Errc::invalid, "token: not hex");
     return t.destination;
   }
+  // With many origins: what stands before the slash.
+  [[nodiscard]] Origin origin_of(const Target& t) const override {
+    if (!caps.many_origins) return {};
+    const std::string_view token = t.destination.expose();
+    return {.authority = token.substr(0, token.find('/')),
+            .part = token.substr(0, token.find('/'))};
+  }
   Result<HttpRequest> prepare(const Attempt& a, WallTime) override {
     if (!refuse_payload.empty()) return fail(Errc::invalid, refuse_payload);
     HttpRequest r;
+    r.authority = origin_of(a.target).authority;
     r.path = "/" + a.target.destination.expose();
     r.body = a.notification.content.body;
     return r;
   }
-  [[nodiscard]] Verdict classify(const Target&, const CallResult& result, WallTime) const override {
+  [[nodiscard]] Verdict classify(const Target& t, const CallResult& result,
+                                 WallTime) const override {
+    Verdict v = judged(result);
+    if (!caps.many_origins || v.effect == Effect::sent) return v;
+    if (v.scope == FaultScope::provider) v.scope = FaultScope::part;
+    v.part = origin_of(t).part;
+    return v;
+  }
+  [[nodiscard]] Verdict judged(const CallResult& result) const {
     if (const auto* f = std::get_if<CallFailure>(&result))
       return {
           .name = f->effect == Effect::not_sent ? VerdictClass::retryable : VerdictClass::ambiguous,
@@ -214,30 +234,6 @@ struct FakeProvider final : Provider {
     return {
         .name = name, .effect = Effect::not_sent, .fault = fault, .scope = scope, .reason = "no"};
   }
-};
-
-// A ledger behind the lane without a thread: commits when the engine submits.
-class StepLane final : public LedgerLane {
- public:
-  StepLane(Ledger& ledger, const Clock& clock) : ledger_(ledger), clock_(clock) {}
-
-  void submit(std::vector<TicketedRequest>&& batch) override {
-    auto replies = ledger_.commit(batch, clock_.wall());
-    for (const TicketedRequest& r : batch)
-      if (!replies) replies_.push_back({r.ticket, std::unexpected(replies.error())});
-    if (!replies) return;
-    for (TicketedReply& r : *replies) replies_.push_back({r.ticket, std::move(r.reply)});
-  }
-  void take(std::vector<LaneReply>& replies) override {
-    for (LaneReply& r : replies_) replies.push_back(std::move(r));
-    replies_.clear();
-  }
-  [[nodiscard]] LedgerStats stats() const override { return ledger_.stats(); }
-
- private:
-  Ledger& ledger_;
-  const Clock& clock_;
-  std::vector<LaneReply> replies_{};
 };
 
 }  // namespace sendonce::test

@@ -40,6 +40,8 @@ std::string_view name(ProviderKind kind) {
       return "fcm";
     case ProviderKind::oauth:
       return "oauth";
+    case ProviderKind::webpush:
+      return "webpush";
     case ProviderKind::other:
       return "other";
   }

@@ -1,8 +1,9 @@
 // The script of the fake provider: TOML rules that make chosen requests go wrong.
 //
 //   [[rule]]                       # rules are tried in order, the first that fires decides
-//   provider = "apns"              # apns, fcm or oauth; absent: any
-//   token = "dead*"                # * and ?; absent: any. The token, for oauth the issuer
+//   provider = "apns"              # apns, fcm, oauth or webpush; absent: any
+//   token = "dead*"                # * and ?; absent: any. The token, for oauth the issuer,
+//                                  # for webpush the end of the endpoint
 //   nth = [1, 3]                   # of the requests that reach this rule, counted from 1
 //   every = 10                     # the 10th, 20th, ...
 //   per_token = true               # nth, every, from, until (as counts) count per token
@@ -47,7 +48,7 @@
 
 namespace sendonce::test {
 
-enum class ProviderKind : std::uint8_t { apns, fcm, oauth, other };
+enum class ProviderKind : std::uint8_t { apns, fcm, oauth, webpush, other };
 [[nodiscard]] std::string_view name(ProviderKind kind);
 
 enum class Stage : std::uint8_t { headers, request };

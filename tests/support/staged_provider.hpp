@@ -26,8 +26,12 @@ class StagedProvider {
   [[nodiscard]] Result<void> script(const std::string& toml);
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
-  // ca.pem, apns.p8 and service-account.json; there after the first start.
+  // ca.pem, apns.p8, service-account.json and vapid.pem; there after the first start.
   [[nodiscard]] std::string credentials() const { return credentials_.path().string(); }
+
+  // The "subscription" of a target, of the one browser that it plays.
+  [[nodiscard]] std::string subscription(const std::string& name) const;
+  [[nodiscard]] std::vector<PushSeen> pushes() const { return provider_->webpush()->seen(); }
 
   // In all its lives.
   [[nodiscard]] Copies seen(ProviderKind kind, std::string_view token) const;
@@ -41,6 +45,8 @@ class StagedProvider {
   Authority authority_{};
   Identity identity_;
   TestCredentials made_;
+  std::string browser_key_{};
+  std::string browser_auth_{};
   std::uint16_t port_ = 0;
   std::unique_ptr<FakeProvider> provider_{};
   std::vector<std::unique_ptr<FakeProvider>> gone_{};

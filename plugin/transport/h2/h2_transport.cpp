@@ -50,11 +50,20 @@ Result<void> check_numbers(const H2Options& options) {
   return {};
 }
 
-Result<Endpoint> check(const H2Options& options) {
+Result<Endpoint> check_endpoint(const H2Options& options) {
   auto endpoint = parse_endpoint(options.endpoint, options.insecure);
   if (!endpoint) return bad_option(options, "endpoint", endpoint.error().text);
   if (!endpoint->tls) {
     return bad_option(options, "endpoint", "HTTP/2 is spoken over TLS only: use https");
+  }
+  return endpoint;
+}
+
+// Of a provider with many origins the endpoint stays empty.
+Result<Endpoint> check(const H2Options& options) {
+  Endpoint endpoint;
+  if (!options.many_origins) {
+    SO_TRY(endpoint, check_endpoint(options));
   }
   SO_CHECK(check_proxy(options));
   SO_CHECK(check_numbers(options));
@@ -98,38 +107,47 @@ Result<TrustStore> H2Transport::trust_for(const std::string& ca_file) {
   return store;
 }
 
-Result<std::unique_ptr<H2Pool>> H2Transport::make_pool(ProviderIndex provider, H2Options options) {
+Result<H2Transport::Reach> H2Transport::make(ProviderIndex provider, H2Options options) {
   SO_TRY(Endpoint endpoint, check(options));
   auto trust = trust_for(options.ca_file);
   if (!trust) return bad_option(options, "ca", trust.error().text);
-  const std::size_t at = provider.get();
-  const H2Pool* running = at < pools_.size() ? pools_[at].get() : nullptr;
   // A client certificate is named by its file, which may hold another one now.
-  if (running != nullptr && options.client_certificate.empty() && running->options() == options &&
-      running->trust().get() == trust->get())
-    return nullptr;
+  const auto is_same = [&](const auto* running) {
+    return running != nullptr && options.client_certificate.empty() &&
+           running->options() == options && running->trust().get() == trust->get();
+  };
+  const Reach none;
+  const Reach& running = provider.get() < reaches_.size() ? reaches_[provider.get()] : none;
+  if (is_same(running.pool.get()) || is_same(running.origins.get())) return Reach{};
   context_.now = context_.clock.mono();
-  return std::make_unique<H2Pool>(context_, std::move(options), std::move(endpoint),
-                                  std::move(*trust));
+  Reach fresh;
+  if (options.many_origins) {
+    fresh.origins = std::make_unique<H2Origins>(context_, std::move(options), std::move(*trust));
+  } else {
+    fresh.pool = std::make_unique<H2Pool>(context_, std::move(options), std::move(endpoint),
+                                          std::move(*trust));
+  }
+  return fresh;
 }
 
-void H2Transport::put(ProviderIndex provider, std::unique_ptr<H2Pool> fresh) {
-  if (fresh == nullptr) return;
-  if (pools_.size() <= provider.get()) pools_.resize(std::size_t{provider.get()} + 1);
-  auto& slot = pools_[provider.get()];
-  if (slot) {
-    fresh->succeed(*slot);
-    retired_.push_back(std::move(slot));
+void H2Transport::put(ProviderIndex provider, Reach fresh) {
+  if (fresh.pool == nullptr && fresh.origins == nullptr) return;
+  if (reaches_.size() <= provider.get()) reaches_.resize(std::size_t{provider.get()} + 1);
+  Reach& running = reaches_[provider.get()];
+  if (running.pool && fresh.pool) {
+    fresh.pool->succeed(*running.pool);
+    retired_.push_back(std::move(running.pool));
   }
-  slot = std::move(fresh);
+  if (running.origins && fresh.origins) fresh.origins->succeed(*running.origins, retired_);
+  running = std::move(fresh);
 }
 
 Result<void> H2Transport::set_providers(std::vector<H2Options> options) {
-  std::vector<std::unique_ptr<H2Pool>> fresh;
+  std::vector<Reach> fresh;
   for (H2Options& o : options) {
     const ProviderIndex index(static_cast<std::uint16_t>(fresh.size()));
-    SO_TRY(auto pool, make_pool(index, std::move(o)));
-    fresh.push_back(std::move(pool));
+    SO_TRY(Reach made, make(index, std::move(o)));
+    fresh.push_back(std::move(made));
   }
   for (std::size_t i = 0; i < fresh.size(); ++i)
     put(ProviderIndex(static_cast<std::uint16_t>(i)), std::move(fresh[i]));
@@ -137,20 +155,23 @@ Result<void> H2Transport::set_providers(std::vector<H2Options> options) {
 }
 
 Result<void> H2Transport::add_provider(ProviderIndex provider, H2Options options) {
-  SO_TRY(auto fresh, make_pool(provider, std::move(options)));
+  SO_TRY(Reach fresh, make(provider, std::move(options)));
   put(provider, std::move(fresh));
   return {};
 }
 
-H2Pool* H2Transport::pool(ProviderIndex provider) const {
-  SO_ASSERT(provider.get() < pools_.size() && pools_[provider.get()] != nullptr);
-  return pools_[provider.get()].get();
+const H2Transport::Reach& H2Transport::reach(ProviderIndex provider) const {
+  SO_ASSERT(provider.get() < reaches_.size());
+  const Reach& r = reaches_[provider.get()];
+  SO_ASSERT(r.pool != nullptr || r.origins != nullptr);
+  return r;
 }
 
 template <class F>
 void H2Transport::each_pool(F&& f) const {
-  for (const auto& p : pools_) {
-    if (p) f(*p);
+  for (const Reach& r : reaches_) {
+    if (r.pool) f(*r.pool);
+    if (r.origins) r.origins->each(f);
   }
   for (const auto& p : retired_) f(*p);
 }
@@ -159,12 +180,16 @@ void H2Transport::each_pool(F&& f) const {
 
 bool H2Transport::submit(Ticket ticket, ProviderIndex provider, HttpRequest request,
                          Duration timeout) {
-  H2Pool& p = *pool(provider);
-  if (request.url.empty()) return p.submit(ticket, std::move(request), timeout);
-  const H2Options& o = p.options();
+  const Reach& r = reach(provider);
+  if (request.url.empty()) {
+    H2Pool* pool = r.pool ? r.pool.get() : r.origins->wanted(request.authority);
+    return pool != nullptr && pool->submit(ticket, std::move(request), timeout);
+  }
+  const H2Options& o = r.pool ? r.pool->options() : r.origins->options();
+  const TrustStore& trust = r.pool ? r.pool->trust() : r.origins->trust();
   return lane_.start(
       ticket, std::move(request), timeout,
-      {p.trust(), o.proxy, o.proxy_credentials, o.connect_timeout, o.limits, o.insecure});
+      {trust, o.proxy, o.proxy_credentials, o.connect_timeout, o.limits, o.insecure});
 }
 
 void H2Transport::cancel(Ticket ticket) {
@@ -174,17 +199,38 @@ void H2Transport::cancel(Ticket ticket) {
   if (!found) found = lane_.cancel(ticket);
 }
 
+// Of many origins nobody knows which one will be asked for.
 void H2Transport::warm_up(ProviderIndex provider) {
-  pool(provider)->warm_up();
+  if (const Reach& r = reach(provider); r.pool) r.pool->warm_up();
 }
 
 void H2Transport::renew(ProviderIndex provider) {
   context_.now = context_.clock.mono();
-  pool(provider)->renew();
+  const Reach& r = reach(provider);
+  if (r.pool) return r.pool->renew();
+  r.origins->each([](H2Pool& p) { p.renew(); });
 }
 
 PoolState H2Transport::state(ProviderIndex provider) const {
-  return pool(provider)->state();
+  const Reach& r = reach(provider);
+  return r.pool ? r.pool->state() : r.origins->state();
+}
+
+std::size_t H2Transport::room_at(ProviderIndex provider, std::string_view authority) const {
+  const Reach& r = reach(provider);
+  const H2Pool* pool = r.pool ? r.pool.get() : r.origins->find(authority);
+  return pool == nullptr ? 0 : pool->state().room;
+}
+
+void H2Transport::warm_up_at(ProviderIndex provider, std::string_view authority) {
+  const Reach& r = reach(provider);
+  H2Pool* pool = r.pool ? r.pool.get() : r.origins->wanted(authority);
+  if (pool != nullptr) pool->warm_up();
+}
+
+std::vector<std::pair<std::string, PoolState>> H2Transport::origins(ProviderIndex provider) const {
+  const Reach& r = reach(provider);
+  return r.origins ? r.origins->states() : std::vector<std::pair<std::string, PoolState>>{};
 }
 
 // ---- a step ---------------------------------------------------------------------------------

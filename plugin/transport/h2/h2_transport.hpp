@@ -20,6 +20,7 @@
 #include "plugin/transport/event_loop.hpp"
 #include "plugin/transport/h2/context.hpp"
 #include "plugin/transport/h2/options.hpp"
+#include "plugin/transport/h2/origins.hpp"
 #include "plugin/transport/h2/pool.hpp"
 #include "plugin/transport/transport.hpp"
 
@@ -49,18 +50,27 @@ class H2Transport final : public Transport {
   void warm_up(ProviderIndex provider) override;
   void renew(ProviderIndex provider) override;
   [[nodiscard]] PoolState state(ProviderIndex provider) const override;
+  [[nodiscard]] std::size_t room_at(ProviderIndex provider,
+                                    std::string_view authority) const override;
+  void warm_up_at(ProviderIndex provider, std::string_view authority) override;
+  [[nodiscard]] std::vector<std::pair<std::string, PoolState>> origins(
+      ProviderIndex provider) const override;
   void poll(std::vector<Completion>& done, Duration wait) override;
   void wake() override;
 
  private:
   H2Transport(std::unique_ptr<EventLoop> loop, const Clock& clock, Log& log, std::uint64_t seed);
 
-  // Null: what runs has these options already.
-  [[nodiscard]] Result<std::unique_ptr<H2Pool>> make_pool(ProviderIndex provider,
-                                                          H2Options options);
-  void put(ProviderIndex provider, std::unique_ptr<H2Pool> fresh);
+  // How one provider is reached: by one of the two, as its options say.
+  struct Reach {
+    std::unique_ptr<H2Pool> pool{};
+    std::unique_ptr<H2Origins> origins{};
+  };
+  // Empty: what runs has these options already.
+  [[nodiscard]] Result<Reach> make(ProviderIndex provider, H2Options options);
+  void put(ProviderIndex provider, Reach fresh);
   [[nodiscard]] Result<TrustStore> trust_for(const std::string& ca_file);
-  [[nodiscard]] H2Pool* pool(ProviderIndex provider) const;
+  [[nodiscard]] const Reach& reach(ProviderIndex provider) const;
   template <class F>
   void each_pool(F&& f) const;
   void service();
@@ -84,7 +94,7 @@ class H2Transport final : public Transport {
   CurlLane lane_;
   H2Context context_;
   std::vector<LoadedTrust> trusts_{};
-  std::vector<std::unique_ptr<H2Pool>> pools_{};    // by ProviderIndex
+  std::vector<Reach> reaches_{};                    // by ProviderIndex
   std::vector<std::unique_ptr<H2Pool>> retired_{};  // draining, after new options
 };
 

@@ -13,7 +13,7 @@ namespace sendonce {
 
 struct H2Options {
   std::string name{};                // for logs
-  std::string endpoint{};            // https://host[:port]
+  std::string endpoint{};            // https://host[:port]; empty with many_origins
   std::string ca_file{};             // PEM; empty: the system's bundle
   std::string client_certificate{};  // PEM files; empty: none
   std::string client_key{};
@@ -26,6 +26,7 @@ struct H2Options {
   std::size_t queue = 256;      // requests taken beyond what can start at once
   bool acts_on_whole = true;
   bool one_stream_first = false;
+  bool many_origins = false;  // requests name theirs; connections and queue count for each of them
   AnswerLimits limits{};
 
   Duration connect_timeout = std::chrono::seconds(3);  // name, TCP, TLS and the peer's SETTINGS

@@ -17,6 +17,15 @@ std::vector<std::string> with(std::string_view line) {
   return findings_of(with_line(good(), 6, "topic = \"t\"\n" + std::string(line)));
 }
 
+// good() with a Web Push provider instead, `line` behind its mandatory keys, in line 8.
+std::vector<std::string> webpush_with(std::string_view line,
+                                      std::string_view subject = "mailto:ops@example.com") {
+  std::string text = with_line(good(), 5, "kind = \"webpush\"");
+  text = with_line(text, 6, "auth.vapid_key = \"cred:v\"");
+  return findings_of(
+      with_line(text, 7, "auth.subject = \"" + std::string(subject) + "\"\n" + std::string(line)));
+}
+
 std::vector<std::string> routed(std::string_view route) {
   return findings_of(with_line(good(), 13, "route = { push = " + std::string(route) + " }"));
 }
@@ -157,6 +166,45 @@ TEST(CheckPolicies, PushKnowsOnlyResendAndGiveUp) {
   EXPECT_THAT(
       policy("{ default = \"resend\", push = \"lookup\" }"),
       ElementsAre(HasSubstr("t.toml:12:42: error: class.otp.ambiguous.push: provider apns")));
+}
+
+TEST(CheckWebPush, OriginsAreNamesOfPushServices) {
+  EXPECT_THAT(webpush_with(""), IsEmpty());
+  EXPECT_THAT(webpush_with("origins = [\"push.example.net\", \"*.example.org:8443\"]"), IsEmpty());
+  for (const char* origin : {"https://push.example.net", "push.example.net/x", "*", "*.net",
+                             "10.0.0.1", "[::1]", "user@push.example.net", "Push.example.net"})
+    EXPECT_THAT(webpush_with("origins = [\"" + std::string(origin) + "\"]"),
+                ElementsAre(HasSubstr("t.toml:8:11: error: provider.apns.origins: ")))
+        << origin;
+  for (const char* none : {"[]", "[\"\"]"})
+    EXPECT_THAT(webpush_with("origins = " + std::string(none)), ElementsAre(HasSubstr("is empty")));
+}
+
+TEST(CheckWebPush, TheRestOfItsKeys) {
+  EXPECT_THAT(webpush_with("urgency = \"high\""), IsEmpty());
+  EXPECT_THAT(webpush_with("urgency = \"urgent\""), ElementsAre(HasSubstr("very-low")));
+  EXPECT_THAT(webpush_with("", "ops@example.com"),
+              ElementsAre(HasSubstr("t.toml:7:16: error: provider.apns.auth.subject: ")));
+  EXPECT_THAT(webpush_with("endpoint = \"https://push.example.net\""),
+              ElementsAre(HasSubstr("a subscription names its own endpoint")));
+  EXPECT_THAT(webpush_with("topic = \"t\""),
+              ElementsAre(HasSubstr("has no meaning for this kind of provider; remove it, or set "
+                                    "kind = \"apns\"")));
+  EXPECT_THAT(with("origins = [\"a.example\"]"), ElementsAre(HasSubstr("kind = \"webpush\"")));
+}
+
+TEST(CheckWebPush, HasNothingForTheOtherPolicies) {
+  std::string text = with_line(good(), 5, "kind = \"webpush\"");
+  text = with_line(text, 6, "auth.vapid_key = \"cred:v\"");
+  text = with_line(text, 7, "auth.subject = \"mailto:ops@example.com\"");
+  for (const char* policy : {"resend", "give-up"})
+    EXPECT_THAT(findings_of(with_line(text, 12,
+                                      "ambiguous = { default = \"" + std::string(policy) + "\" }")),
+                IsEmpty());
+  for (const char* policy : {"resend-with-key", "lookup"})
+    EXPECT_THAT(findings_of(with_line(text, 12,
+                                      "ambiguous = { default = \"" + std::string(policy) + "\" }")),
+                ElementsAre(HasSubstr("(webpush) has nothing to do")));
 }
 
 TEST(CheckRates, AClassWithinItsProviders) {

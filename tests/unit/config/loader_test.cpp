@@ -225,14 +225,14 @@ TEST(Loader, InlineSecretsAreRefusedWithoutEcho) {
 }
 
 TEST(Loader, OnlyWhatThisVersionCanDo) {
-  EXPECT_THAT(findings_of(with_line(good(), 5, "kind = \"webpush\"")),
+  EXPECT_THAT(findings_of(with_line(good(), 5, "kind = \"sms\"")),
               ElementsAre("t.toml:5:8: error: provider.apns.kind: not available in this version: "
-                          "apns, fcm; choose apns or fcm"));
+                          "apns, fcm, webpush; choose apns, fcm or webpush"));
   EXPECT_THAT(findings_of(with_line(good(), 5, "kind = \"smtp\"")),
-              ElementsAre(HasSubstr("not available in this version: apns, fcm")));
+              ElementsAre(HasSubstr("not available in this version: apns, fcm, webpush")));
   EXPECT_THAT(findings_of(with_line(good(), 5, "")),
               ElementsAre("t.toml:4:1: error: provider.apns.kind: missing, and has no default; "
-                          "choose apns or fcm"));
+                          "choose apns, fcm or webpush"));
   EXPECT_THAT(findings_of(with_line(good(), 12,
                                     "ambiguous = { default = \"resend\", sms = "
                                     "\"give-up\" }")),
@@ -343,7 +343,7 @@ TEST(Loader, TheSampleLacksOnlyItsCredentials) {
         finding.field == "instance.state_dir" || finding.field == "ledger.map_size";
     EXPECT_TRUE(credential || machine) << to_text(finding);
   }
-  EXPECT_EQ(credentials, 3);
+  EXPECT_EQ(credentials, 4);
 }
 
 }  // namespace

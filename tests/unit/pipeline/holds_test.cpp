@@ -188,6 +188,25 @@ TEST(Holds, BreakerOpensAfterFaultsInARow) {
   EXPECT_FALSE(h.may_start("", kStart + milliseconds(4)));
 }
 
+// One push service of several that is down: the others go on, and their answers mend nothing there.
+TEST(Holds, ABreakerOpensForThePartThatItsFaultsName) {
+  Holds h({.breaker_open_after = 3});
+  Verdict down = of(Fault::provider, FaultScope::delivery);
+  down.part = "a";
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(h.may_start("a", kStart + milliseconds(i)));
+    h.report(down, "a", kUser, kStart + milliseconds(i));
+    h.report(fine(), "b", kUser, kStart + milliseconds(i));
+  }
+  EXPECT_FALSE(h.may_start("a", kStart + seconds(1)));
+  EXPECT_TRUE(h.may_start("b", kStart + seconds(1)));
+  EXPECT_FALSE(h.held(kStart + seconds(1)));
+  const auto probe = h.may_start("a", kStart + seconds(6));
+  ASSERT_TRUE(probe);
+  h.report(fine(), "a", kUser, kStart + seconds(6), *probe);
+  EXPECT_TRUE(h.may_start("a", kStart + seconds(7)));
+}
+
 TEST(Holds, CallsLostWithOneConnectionAreOneFault) {
   Holds h({.breaker_open_after = 3});
   const Verdict lost = of(Fault::provider, FaultScope::delivery);
