@@ -51,6 +51,11 @@ Result<void> check_numbers(const H2Options& options) {
 }
 
 Result<Endpoint> check(const H2Options& options) {
+  if (options.http1) {  // each request names its own
+    SO_CHECK(check_proxy(options));
+    SO_CHECK(check_numbers(options));
+    return Endpoint{};
+  }
   auto endpoint = parse_endpoint(options.endpoint, options.insecure);
   if (!endpoint) return bad_option(options, "endpoint", endpoint.error().text);
   if (!endpoint->tls) {
@@ -77,6 +82,7 @@ H2Transport::H2Transport(std::unique_ptr<EventLoop> loop, const Clock& clock, Lo
       wheel_(clock.mono()),
       multi_(*loop_, clock),
       lane_(*loop_, clock, ready_),
+      http1_(*loop_, clock, ready_),
       context_{clock, log, random_, *loop_, multi_, wheel_, calls_, ready_, clock.mono()} {}
 
 H2Transport::~H2Transport() = default;
@@ -162,8 +168,9 @@ bool H2Transport::submit(Ticket ticket, ProviderIndex provider, HttpRequest requ
   H2Pool& p = *pool(provider);
   if (request.url.empty()) return p.submit(ticket, std::move(request), timeout);
   const H2Options& o = p.options();
-  return lane_.start(
-      ticket, std::move(request), timeout,
+  CurlLane& lane = request.by_url ? http1_ : lane_;
+  return lane.start(
+      ticket, provider, std::move(request), timeout,
       {p.trust(), o.proxy, o.proxy_credentials, o.connect_timeout, o.limits, o.insecure});
 }
 
@@ -171,11 +178,11 @@ void H2Transport::cancel(Ticket ticket) {
   context_.now = context_.clock.mono();
   bool found = false;
   each_pool([&](H2Pool& p) { found = found || p.cancel(ticket); });
-  if (!found) found = lane_.cancel(ticket);
+  if (!found) found = lane_.cancel(ticket) || http1_.cancel(ticket);
 }
 
 void H2Transport::warm_up(ProviderIndex provider) {
-  pool(provider)->warm_up();
+  if (!pool(provider)->options().http1) pool(provider)->warm_up();
 }
 
 void H2Transport::renew(ProviderIndex provider) {
@@ -184,7 +191,14 @@ void H2Transport::renew(ProviderIndex provider) {
 }
 
 PoolState H2Transport::state(ProviderIndex provider) const {
-  return pool(provider)->state();
+  const H2Options& o = pool(provider)->options();
+  if (!o.http1) return pool(provider)->state();
+  PoolState state;
+  state.open = http1_.open_of(provider);
+  state.connections = state.open;
+  const std::size_t most = o.connections * o.streams;
+  state.room = std::min(http1_.room(), most > state.open ? most - state.open : 0);
+  return state;
 }
 
 // ---- a step ---------------------------------------------------------------------------------
@@ -205,6 +219,7 @@ std::optional<MonoTime> H2Transport::due() const {
   };
   consider(multi_.due());
   consider(lane_.due());
+  consider(http1_.due());
   each_pool([&](const H2Pool& p) { consider(p.due()); });
   return first;
 }
@@ -230,6 +245,7 @@ void H2Transport::fire_timers() {
   loop_->run(0);
   if (const auto t = multi_.due(); t && *t <= context_.now) multi_.on_time();
   if (const auto t = lane_.due(); t && *t <= context_.now) lane_.on_time();
+  if (const auto t = http1_.due(); t && *t <= context_.now) http1_.on_time();
   each_pool([](H2Pool& p) { p.on_time(); });
   wheel_.expire(context_.now, expired_);
   for (Call* call : std::exchange(expired_, {})) call->pool->expire(*call);

@@ -1,4 +1,4 @@
-// How one provider is reached over HTTP/2.
+// How one provider is reached: over HTTP/2, or request by request over HTTP/1.1.
 #pragma once
 
 #include <chrono>
@@ -26,6 +26,7 @@ struct H2Options {
   std::size_t queue = 256;      // requests taken beyond what can start at once
   bool acts_on_whole = true;
   bool one_stream_first = false;
+  bool http1 = false;  // requests carry their URL and go by the curl lane
   AnswerLimits limits{};
 
   Duration connect_timeout = std::chrono::seconds(3);  // name, TCP, TLS and the peer's SETTINGS
