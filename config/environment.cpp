@@ -99,6 +99,7 @@ void check_credentials(const CheckInput& in, Findings& out) {
     const std::string field = "provider." + provider.name;
     judge_credential(in, out, field + ".auth.key", provider.key, directory);
     judge_credential(in, out, field + ".auth.service_account", provider.service_account, directory);
+    judge_credential(in, out, field + ".auth.secret", provider.secret, directory);
     judge_credential(in, out, field + ".proxy.credentials", provider.proxy_credentials, directory);
   }
 }

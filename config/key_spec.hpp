@@ -17,7 +17,8 @@
 namespace sendonce {
 
 enum class OnReload : std::uint8_t { now, restart };
-enum class AppliesTo : std::uint8_t { all, apns, fcm };  // which kinds of provider have the key
+// Which kinds of provider have the key.
+enum class AppliesTo : std::uint8_t { all, apns, fcm, http, fcm_http };
 enum class KeyType : std::uint8_t {
   text,
   texts,
@@ -28,7 +29,8 @@ enum class KeyType : std::uint8_t {
   size,
   rate,
   secret,
-  choice
+  choice,
+  table  // of free names
 };
 
 struct KeyText {
@@ -57,6 +59,7 @@ struct KeySpec {
 [[nodiscard]] std::span<const KeySpec<ClassConfig>> class_keys();
 
 [[nodiscard]] constexpr bool applies(const KeyText& key, AppliesTo kind) {
+  if (key.applies == AppliesTo::fcm_http) return kind == AppliesTo::fcm || kind == AppliesTo::http;
   return key.applies == AppliesTo::all || key.applies == kind;
 }
 [[nodiscard]] AppliesTo applies_to(ProviderKind kind);

@@ -1,7 +1,9 @@
 // The keys of [provider.NAME].
+#include <algorithm>
 #include <array>
 
 #include "config/key_spec.hpp"
+#include "config/keys_http.hpp"
 
 namespace sendonce {
 namespace {
@@ -10,7 +12,7 @@ using namespace std::chrono_literals;
 using C = ProviderConfig;
 
 // Only the kinds that this version can send through.
-constexpr std::array<std::string_view, 2> kAvailable{"apns", "fcm"};
+constexpr std::array<std::string_view, 3> kAvailable{"apns", "fcm", "http"};
 
 Refused read_kind(C& out, const TomlNode& node, const Bounds&) {
   std::size_t position = 0;
@@ -18,23 +20,28 @@ Refused read_kind(C& out, const TomlNode& node, const Bounds&) {
   if (!refused) {
     out.kind = *provider_kind_from(kAvailable[position]);
   } else if (node.type == TomlType::text && !node.text.empty()) {
-    refused->text = "not available in this version: apns, fcm";
+    refused->text = "not available in this version: apns, fcm, http";
   }
   return refused;
 }
 
 constexpr KeySpec<C> kind_key() {
-  return {{.path = "kind",
-           .doc = "What stands behind it: Apple's push service or Firebase Cloud Messaging.",
-           .choose = "choose apns or fcm"},
-          KeyType::choice,
-          {},
-          kAvailable,
-          read_kind,
-          [](const C& from) { return toml_text(name(from.kind)); }};
+  return {
+      {.path = "kind",
+       .doc = "What stands behind it: Apple's push service, Firebase Cloud Messaging, or any HTTP "
+              "endpoint as the keys marked *http* describe it.",
+       .choose = "choose apns, fcm or http"},
+      KeyType::choice,
+      {},
+      kAvailable,
+      read_kind,
+      [](const C& from) {
+        const bool http = applies_to(from.kind) == AppliesTo::http;
+        return toml_text(name(http ? ProviderKind::http : from.kind));
+      }};
 }
 
-constexpr std::array kKeys{
+constexpr std::array kCommonKeys{
     kind_key(),
     keys::text<keys::Path<&C::endpoint>>(
         {.path = "endpoint",
@@ -85,9 +92,9 @@ constexpr std::array kKeys{
          .applies = AppliesTo::fcm}),
     keys::text<keys::Path<&C::token_endpoint>>(
         {.path = "auth.token_endpoint",
-         .doc = "Where access tokens come from.",
+         .doc = "Where access tokens come from. With `auth.type = \"oauth2\"` mandatory.",
          .default_words = "the service account's `token_uri`",
-         .applies = AppliesTo::fcm}),
+         .applies = AppliesTo::fcm_http}),
     keys::duration<keys::Path<&C::connect>>(
         {.path = "call.connect",
          .doc = "Longest wait for a connection, TLS included. Less than `call.total`.",
@@ -139,6 +146,17 @@ constexpr std::array kKeys{
                 "tests."}),
 };
 
+template <std::size_t A, std::size_t B>
+constexpr std::array<KeySpec<C>, A + B> joined(const std::array<KeySpec<C>, A>& first,
+                                               const std::array<KeySpec<C>, B>& second) {
+  std::array<KeySpec<C>, A + B> out{};
+  std::ranges::copy(first, out.begin());
+  std::ranges::copy(second, out.begin() + A);
+  return out;
+}
+
+constexpr std::array kKeys = joined(kCommonKeys, kHttpKeys);
+
 }  // namespace
 
 AppliesTo applies_to(ProviderKind kind) {
@@ -147,10 +165,11 @@ AppliesTo applies_to(ProviderKind kind) {
       return AppliesTo::apns;
     case ProviderKind::fcm:
       return AppliesTo::fcm;
-    case ProviderKind::webpush:
     case ProviderKind::sms:
     case ProviderKind::email:
     case ProviderKind::http:
+      return AppliesTo::http;
+    case ProviderKind::webpush:
       break;
   }
   return AppliesTo::all;

@@ -58,6 +58,8 @@ std::string_view type_text(KeyType type) {
       return "rate";
     case KeyType::secret:
       return "reference to a secret";
+    case KeyType::table:
+      return "table";
     case KeyType::choice:
       break;
   }
@@ -80,6 +82,7 @@ std::string bound_text(KeyType type, std::int64_t value) {
     case KeyType::rate:
     case KeyType::secret:
     case KeyType::choice:
+    case KeyType::table:
       break;
   }
   return {};
@@ -118,6 +121,8 @@ void append_table(std::string& out, std::span<const KeySpec<Section>> specs) {
     out += spec.about.reload == OnReload::now ? " | now | " : " | restart | ";
     if (spec.about.applies == AppliesTo::apns) out += "*apns.* ";
     if (spec.about.applies == AppliesTo::fcm) out += "*fcm.* ";
+    if (spec.about.applies == AppliesTo::http) out += "*http.* ";
+    if (spec.about.applies == AppliesTo::fcm_http) out += "*fcm, http.* ";
     out += std::string(spec.about.doc) + " |\n";
   }
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plugin/core/clock.hpp"
+#include "plugin/message/http_spec.hpp"
 #include "plugin/message/notification.hpp"
 
 namespace sendonce {
@@ -75,6 +76,9 @@ struct ProviderConfig {
   std::string project{};  // default: the service account's
   std::optional<SecretRef> service_account{};
   std::string token_endpoint{};  // default: the service account's token_uri
+  // http; `kind` is then the kind of its channel: sms, email or http
+  HttpSpec http{};
+  std::optional<SecretRef> secret{};
   // all
   Duration connect = std::chrono::seconds(3);
   Duration total = std::chrono::seconds(10);

@@ -10,4 +10,9 @@ std::string unknown_key_remedy(std::string_view key, std::span<const std::string
   return "known here: " + list_of(known);
 }
 
+std::string_view kind_text(AppliesTo kind) {
+  if (kind == AppliesTo::apns) return "apns";
+  return kind == AppliesTo::http ? "http" : "fcm";
+}
+
 }  // namespace sendonce

@@ -30,6 +30,9 @@ struct ReadSink {
 [[nodiscard]] std::string unknown_key_remedy(std::string_view key,
                                              std::span<const std::string_view> known);
 
+// A kind of provider that has the keys.
+[[nodiscard]] std::string_view kind_text(AppliesTo kind);
+
 template <class Section>
 class TableReader {
  public:
@@ -80,10 +83,9 @@ class TableReader {
   void take_value(Section& out, const TomlNode& node, const KeySpec<Section>& spec,
                   const std::string& field) {
     if (!applies(spec.about, kind_))
-      return sink_.report(node.at, field, "has no meaning for this kind of provider",
-                          "remove it, or set kind = \"" +
-                              std::string(spec.about.applies == AppliesTo::apns ? "apns" : "fcm") +
-                              "\"");
+      return sink_.report(
+          node.at, field, "has no meaning for this kind of provider",
+          "remove it, or set kind = \"" + std::string(kind_text(spec.about.applies)) + "\"");
     seen_.push_back(spec.about.path);
     if (sink_.positions != nullptr) sink_.positions->set(field, node.at);
     if (const Refused refused = spec.read(out, node, spec.bounds))
@@ -94,7 +96,8 @@ class TableReader {
     const std::vector<std::string_view> known = names_below(prefix);
     if (channel_from(key) && std::ranges::find(known, name(Channel::push)) != known.end())
       return sink_.report(at, field_ + "." + prefix + key,
-                          "channel not available in this version: push", "remove it");
+                          "channel not available in this version: push, sms, email, webhook",
+                          "remove it");
     sink_.report(at, field_ + "." + prefix + key, "unknown key", unknown_key_remedy(key, known));
   }
 

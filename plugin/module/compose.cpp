@@ -32,6 +32,14 @@ Result<Making> fcm_making(const ProviderConfig& c, std::string_view directory) {
                     .token_endpoint = c.token_endpoint};
 }
 
+Result<Making> http_making(const ProviderConfig& c, std::string_view directory) {
+  HttpOptions o{.spec = c.http, .endpoint = c.endpoint, .token_endpoint = c.token_endpoint};
+  if (c.secret) {
+    SO_TRY(o.secret, read_credential(*c.secret, directory));
+  }
+  return o;
+}
+
 Result<Making> making_of(const ProviderConfig& c, std::string_view directory,
                          ApnsTokenSources& tokens) {
   switch (c.kind) {
@@ -39,10 +47,11 @@ Result<Making> making_of(const ProviderConfig& c, std::string_view directory,
       return apns_making(c, directory, tokens);
     case ProviderKind::fcm:
       return fcm_making(c, directory);
-    case ProviderKind::webpush:
     case ProviderKind::sms:
     case ProviderKind::email:
     case ProviderKind::http:
+      return http_making(c, directory);
+    case ProviderKind::webpush:
       break;
   }
   return fail(Errc::invalid, "this version has no provider of kind " + std::string(name(c.kind)));
@@ -51,6 +60,7 @@ Result<Making> making_of(const ProviderConfig& c, std::string_view directory,
 Result<std::unique_ptr<Provider>> make_provider(const Making& making) {
   if (const auto* apns = std::get_if<ApnsMaking>(&making))
     return make_apns_provider(apns->options, *apns->tokens);
+  if (const auto* http = std::get_if<HttpOptions>(&making)) return make_http_provider(*http);
   return make_fcm_provider(std::get<FcmOptions>(making));
 }
 
@@ -85,6 +95,7 @@ Result<H2Options> transport_of(const ProviderConfig& c, const Capabilities& can,
               .streams = c.streams,
               .acts_on_whole = can.acts_on_whole,
               .one_stream_first = can.one_stream_first,
+              .http1 = c.http.version == HttpVersion::one_one,
               .connect_timeout = c.connect};
   if (c.proxy_credentials) {
     SO_TRY(o.proxy_credentials, read_credential(*c.proxy_credentials, directory));

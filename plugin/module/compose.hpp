@@ -11,6 +11,7 @@
 #include "classifiers/apns/apns_provider.hpp"
 #include "classifiers/apns/apns_token.hpp"
 #include "classifiers/fcm/fcm_provider.hpp"
+#include "classifiers/http/http_provider.hpp"
 #include "classifiers/provider.hpp"
 #include "config/schema.hpp"
 #include "ledger/ledger_options.hpp"
@@ -46,7 +47,7 @@ struct ApnsMaking {
     return a.options == b.options && a.tokens == b.tokens;
   }
 };
-using Making = std::variant<ApnsMaking, FcmOptions>;
+using Making = std::variant<ApnsMaking, FcmOptions, HttpOptions>;
 
 struct MadeProvider {
   Making from{};
