@@ -40,6 +40,8 @@ std::string_view name(ProviderKind kind) {
       return "fcm";
     case ProviderKind::oauth:
       return "oauth";
+    case ProviderKind::http:
+      return "http";
     case ProviderKind::other:
       return "other";
   }

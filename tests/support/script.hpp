@@ -1,7 +1,7 @@
 // The script of the fake provider: TOML rules that make chosen requests go wrong.
 //
 //   [[rule]]                       # rules are tried in order, the first that fires decides
-//   provider = "apns"              # apns, fcm or oauth; absent: any
+//   provider = "apns"              # apns, fcm, oauth or http; absent: any
 //   token = "dead*"                # * and ?; absent: any. The token, for oauth the issuer
 //   nth = [1, 3]                   # of the requests that reach this rule, counted from 1
 //   every = 10                     # the 10th, 20th, ...
@@ -47,7 +47,7 @@
 
 namespace sendonce::test {
 
-enum class ProviderKind : std::uint8_t { apns, fcm, oauth, other };
+enum class ProviderKind : std::uint8_t { apns, fcm, oauth, http, other };
 [[nodiscard]] std::string_view name(ProviderKind kind);
 
 enum class Stage : std::uint8_t { headers, request };
