@@ -166,7 +166,7 @@ Verdict judge_transport(const CallResult& result, const RecordedTransport& seen,
   return judge_status(answer, now);
 }
 
-Result<Verdict> judge(Line& line, WallTime now) {
+Result<Verdict> judge(Line& line, WallTime now, const OtherJudge& others) {
   const CallResult result = result_of(line);
   if (line.provider == "transport") return judge_transport(result, line.transport, now);
   JudgeContext context;
@@ -174,6 +174,8 @@ Result<Verdict> judge(Line& line, WallTime now) {
   context.registered_at = line.context.registered_at;
   context.index = line.context.index;
   if (auto verdict = judge_answer(line.provider, result, context)) return std::move(*verdict);
+  if (others)
+    if (auto verdict = others(line.provider, result, now)) return std::move(*verdict);
   return fail(Errc::invalid, "provider must be one of " + protocol_names() + ", transport");
 }
 
@@ -220,9 +222,10 @@ std::string written(const Line& line, const Verdict& v) {
 
 }  // namespace
 
-Result<std::string> classify_line(std::string_view line, std::size_t number, WallTime now) {
+Result<std::string> classify_line(std::string_view line, std::size_t number, WallTime now,
+                                  const OtherJudge& others) {
   auto read = read_line(line);
-  auto verdict = read ? judge(*read, now) : Result<Verdict>(std::unexpect, read.error());
+  auto verdict = read ? judge(*read, now, others) : Result<Verdict>(std::unexpect, read.error());
   if (!verdict)
     return fail(verdict.error().code,
                 "line " + std::to_string(number) + ": " + verdict.error().text);

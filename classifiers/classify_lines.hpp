@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "plugin/core/clock.hpp"
 #include "plugin/core/error.hpp"
+#include "plugin/core/verdict.hpp"
+#include "plugin/transport/transport.hpp"
 
 namespace sendonce {
 
@@ -24,7 +28,11 @@ namespace sendonce {
 //   something: part, message_id, invalid_since, and as true the flags receipt_missing, needs_proof,
 //   ignore_device, refresh_credential, reconnect.
 // invalid: "line 12: …", which member is wrong.
+//
+// `others` judges for providers that configuration describes; empty from it: no such provider.
+using OtherJudge = std::function<std::optional<Verdict>(std::string_view provider,
+                                                        const CallResult& result, WallTime now)>;
 [[nodiscard]] Result<std::string> classify_line(std::string_view line, std::size_t number,
-                                                WallTime now);
+                                                WallTime now, const OtherJudge& others = {});
 
 }  // namespace sendonce

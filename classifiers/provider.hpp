@@ -17,11 +17,12 @@ namespace sendonce {
 struct Capabilities {
   ProviderKind kind = ProviderKind::http;
   Channel channel = Channel::push;
-  bool idempotency_key = false;   // suppresses a repeat: allows `resend-with-key`
-  bool lookup = false;            // can be asked what became of a key: allows `lookup`
-  bool acts_on_whole = true;      // a request cut before its end was not acted on
-  bool many_origins = false;      // calls go where their targets say: origin_of()
-  bool one_stream_first = false;  // a single stream until the first answer on a connection
+  bool idempotency_key = false;      // suppresses a repeat: allows `resend-with-key`
+  std::string idempotency_header{};  // that carries it, in lower case
+  bool lookup = false;               // can be asked what became of a key: allows `lookup`
+  bool acts_on_whole = true;         // a request cut before its end was not acted on
+  bool many_origins = false;         // calls go where their targets say: origin_of()
+  bool one_stream_first = false;     // a single stream until the first answer on a connection
   std::size_t collapse_bytes_max = 0;
 };
 

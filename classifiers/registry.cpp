@@ -2,9 +2,9 @@
 
 #include <array>
 
+#include "classifiers/access_token.hpp"
 #include "classifiers/apns/apns_answers.hpp"
 #include "classifiers/fcm/fcm_answers.hpp"
-#include "classifiers/fcm/fcm_oauth.hpp"
 #include "classifiers/webpush/webpush_answers.hpp"
 
 namespace sendonce {

@@ -31,6 +31,7 @@ void check_streams(const CheckInput& in, Findings& out);   // in and out differ
 void check_map_size(const CheckInput& in, Findings& out);  // room for the rows expected
 
 // ---- providers and routes: checks_provider.cpp
+void check_providers(const CheckInput& in, Findings& out);  // what needs no class, all of it
 void check_calls(const CheckInput& in, Findings& out);      // connect < total
 void check_drain(const CheckInput& in, Findings& out);      // drain >= the longest call
 void check_endpoints(const CheckInput& in, Findings& out);  // https, no secrets in URLs
@@ -39,6 +40,7 @@ void check_apple_ids(const CheckInput& in, Findings& out);  // 10 letters and di
 void check_routes(const CheckInput& in, Findings& out);     // known providers of the channel
 void check_policies(const CheckInput& in, Findings& out);   // the provider can do what is asked
 void check_rates(const CheckInput& in, Findings& out);      // a class within its providers
+void check_http(const CheckInput& in, Findings& out);       // checks_http.cpp: kind = "http"
 
 // ---- classes: checks_class.cpp
 void check_claims(const CheckInput& in, Findings& out);     // claim >= call + slack

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "config/checks.hpp"
+#include "config/key_spec.hpp"
 #include "config/quantity.hpp"
 #include "config/url.hpp"
 #include "config/value.hpp"
@@ -31,11 +32,10 @@ bool serves(ProviderKind kind, Channel channel) {
   return false;
 }
 
-// None of them offers a key that suppresses a repeat, nor a way to ask what became of one.
-bool supports(ProviderKind kind, AmbiguityPolicy policy) {
-  const bool push =
-      kind == ProviderKind::apns || kind == ProviderKind::fcm || kind == ProviderKind::webpush;
-  return !push || policy == AmbiguityPolicy::resend || policy == AmbiguityPolicy::give_up;
+// `resend-with-key` needs a key that suppresses a repeat. Nobody can be asked what became of one.
+bool supports(const ProviderConfig& provider, AmbiguityPolicy policy) {
+  if (policy == AmbiguityPolicy::resend_with_key) return !provider.http.idempotency.header.empty();
+  return policy != AmbiguityPolicy::lookup;
 }
 
 AmbiguityPolicy policy_for(const ClassConfig& of, Channel channel) {
@@ -88,13 +88,22 @@ std::string_view address_fault(const std::optional<UrlParts>& url, std::string_v
 
 void check_endpoint(const CheckInput& in, Findings& out, const ProviderConfig& provider) {
   const std::string field = field_of(provider, "endpoint");
+  const bool http = applies_to(provider.kind) == AppliesTo::http;
   if (provider.kind == ProviderKind::webpush) {
     if (!provider.endpoint.empty())
       report_error(in, out, field, "a subscription names its own endpoint",
                    "remove it; `origins` says which push services may be called");
     return;
   }
+  if (provider.endpoint.empty()) {
+    if (!provider.http.path.empty())
+      report_error(in, out, field, "missing, and has no default", "write https://host[:port]");
+    return;
+  }
   const std::optional<UrlParts> url = split_url(provider.endpoint);
+  const bool plain = http && provider.http.version == HttpVersion::one_one && provider.insecure &&
+                     url && url->scheme == "http" && is_loopback(url->host);
+  if (plain && address_fault(url, "http").empty()) return;
   if (url && url->scheme == "http" && !url->has_user)
     return report_error(in, out, field, "plain http cannot carry this provider's HTTP/2 over TLS",
                         "write https://host[:port], with tls.ca for a test server");
@@ -144,6 +153,13 @@ void check_webpush(const CheckInput& in, Findings& out, const ProviderConfig& pr
 
 }  // namespace
 
+void check_providers(const CheckInput& in, Findings& out) {
+  check_calls(in, out);
+  check_endpoints(in, out);
+  check_http(in, out);
+  check_proxies(in, out);
+}
+
 void check_calls(const CheckInput& in, Findings& out) {
   for (const ProviderConfig& provider : in.config.providers) {
     if (provider.connect < provider.total) continue;
@@ -171,7 +187,8 @@ void check_endpoints(const CheckInput& in, Findings& out) {
     check_webpush(in, out, provider);
     check_token_endpoint(in, out, provider);
     const std::optional<UrlParts> token = split_url(provider.token_endpoint);
-    if (provider.insecure && !(token && token->scheme == "http"))
+    if (provider.insecure && !(token && token->scheme == "http") &&
+        !provider.endpoint.starts_with("http:"))
       report_warning(in, out, field_of(provider, "insecure"),
                      "has no effect without a plain http token endpoint", "remove it");
   }
@@ -212,6 +229,29 @@ void check_proxies(const CheckInput& in, Findings& out) {
   }
 }
 
+namespace {
+
+// A repeat that comes after the endpoint has forgotten its key is a second message (law 6).
+void check_window(const CheckInput& in, Findings& out, const ClassConfig& c,
+                  const std::string& field, const ProviderConfig& provider) {
+  const IdempotencySpec& key = provider.http.idempotency;
+  if (key.replays_errors)
+    return report_error(in, out, field,
+                        "provider " + provider.name +
+                            " answers a repeat with the failure that it has stored "
+                            "(idempotency.replays_errors)",
+                        "choose give-up or resend");
+  const Duration last = c.expires + provider.total;
+  if (last <= key.window) return;
+  report_error(in, out, field,
+               "the last repeat may come " + duration_text(last) +
+                   " after the first call (expires and call.total), and provider " + provider.name +
+                   " remembers keys for " + duration_text(key.window) + " (idempotency.window)",
+               "shorten expires, or choose give-up or resend");
+}
+
+}  // namespace
+
 void check_routes(const CheckInput& in, Findings& out) {
   for (const ClassConfig& c : in.config.classes)
     for (const auto& [channel, route] : c.route) check_route(in, out, c, channel, route);
@@ -228,10 +268,15 @@ void check_policies(const CheckInput& in, Findings& out) {
       const bool own = c.ambiguous.contains(channel);
       for (const std::string& entry : route) {
         const ProviderConfig* provider = find_provider(in.config, entry);
-        if (provider == nullptr || supports(provider->kind, policy)) continue;
-        report_error(in, out,
-                     "class." + c.name + ".ambiguous." +
-                         std::string(own ? name(channel) : std::string_view("default")),
+        if (provider == nullptr) continue;
+        const std::string field = "class." + c.name + ".ambiguous." +
+                                  std::string(own ? name(channel) : std::string_view("default"));
+        if (supports(*provider, policy)) {
+          if (policy == AmbiguityPolicy::resend_with_key)
+            check_window(in, out, c, field, *provider);
+          continue;
+        }
+        report_error(in, out, field,
                      "provider " + entry + " (" + std::string(name(provider->kind)) +
                          ") has nothing to do \"" + std::string(choice_text(policy)) + "\" with",
                      "choose resend (a person may get it twice) or give-up (a person may not get "

@@ -105,6 +105,16 @@ Documents Documents::from_files(const std::string& main_path, Findings& findings
   return out;
 }
 
+Documents Documents::from_fragment(const std::string& path, Findings& findings) {
+  Documents out;
+  auto root = parse_toml_file(path);
+  if (root)
+    out.add(*std::move(root), false, findings);
+  else
+    findings.push_back(std::move(root).error());
+  return out;
+}
+
 Documents Documents::from_text(std::string_view text, const std::string& file, Findings& findings) {
   Documents out;
   auto root = parse_toml(text, file);

@@ -31,6 +31,8 @@ class Documents {
 
   // Reads what there is; everything wrong becomes a finding. Files that are not TOML are left out.
   static Documents from_files(const std::string& main_path, Findings& findings);
+  // One file of conf.d by itself.
+  static Documents from_fragment(const std::string& path, Findings& findings);
   // One text, without conf.d. `file` is what positions say.
   static Documents from_text(std::string_view text, const std::string& file, Findings& findings);
 

@@ -18,7 +18,7 @@ namespace sendonce {
 
 enum class OnReload : std::uint8_t { now, restart };
 // Which kinds of provider have the key.
-enum class AppliesTo : std::uint8_t { all, apns, fcm, webpush };
+enum class AppliesTo : std::uint8_t { all, apns, fcm, webpush, http, fcm_http };
 enum class KeyType : std::uint8_t {
   text,
   texts,
@@ -29,7 +29,8 @@ enum class KeyType : std::uint8_t {
   size,
   rate,
   secret,
-  choice
+  choice,
+  table  // of free names
 };
 
 struct KeyText {
@@ -58,10 +59,11 @@ struct KeySpec {
 [[nodiscard]] std::span<const KeySpec<ClassConfig>> class_keys();
 
 [[nodiscard]] constexpr bool applies(const KeyText& key, AppliesTo kind) {
+  if (key.applies == AppliesTo::fcm_http) return kind == AppliesTo::fcm || kind == AppliesTo::http;
   return key.applies == AppliesTo::all || key.applies == kind;
 }
 [[nodiscard]] AppliesTo applies_to(ProviderKind kind);
-[[nodiscard]] std::string_view kind_text(AppliesTo kind);  // "apns"; empty for all
+[[nodiscard]] std::string_view kind_text(AppliesTo kind);  // the first: "apns"; empty for all
 
 // Bounds of durations.
 [[nodiscard]] constexpr Bounds between(Duration min, Duration max) {

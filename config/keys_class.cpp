@@ -13,40 +13,36 @@ using R = RetryConfig;
 constexpr Duration kDay = 24h;
 constexpr Duration kYear = 365 * kDay;
 
-constexpr KeySpec<C> push_policy_key() {
-  return {{.path = "ambiguous.push",
-           .doc = "The same for push alone.",
-           .reload = OnReload::now,
-           .default_words = "`ambiguous.default`"},
-          KeyType::choice,
-          {},
-          names_of(AmbiguityPolicy{}),
-          [](C& out, const TomlNode& node, const Bounds&) {
-            return keys::read_enum(out.ambiguous[Channel::push], node);
-          },
-          [](const C& from) {
-            const auto found = from.ambiguous.find(Channel::push);
-            return found == from.ambiguous.end() ? std::string{}
-                                                 : toml_text(choice_text(found->second));
-          }};
+template <Channel Of>
+constexpr KeySpec<C> policy_key(std::string_view path, std::string_view doc) {
+  return {
+      {.path = path, .doc = doc, .reload = OnReload::now, .default_words = "`ambiguous.default`"},
+      KeyType::choice,
+      {},
+      names_of(AmbiguityPolicy{}),
+      [](C& out, const TomlNode& node, const Bounds&) {
+        return keys::read_enum(out.ambiguous[Of], node);
+      },
+      [](const C& from) {
+        const auto found = from.ambiguous.find(Of);
+        return found == from.ambiguous.end() ? std::string{}
+                                             : toml_text(choice_text(found->second));
+      }};
 }
 
-constexpr KeySpec<C> push_route_key() {
-  return {{.path = "route.push",
-           .doc = "The providers that push messages of this class may use. The kind of the device "
-                  "token chooses among them.",
-           .reload = OnReload::now,
-           .choose = "name the providers, for example route = { push = [\"apns\", \"fcm\"] }"},
-          KeyType::texts,
-          {},
-          {},
-          [](C& out, const TomlNode& node, const Bounds&) {
-            return read_texts(out.route[Channel::push], node);
-          },
-          [](const C& from) {
-            const auto found = from.route.find(Channel::push);
-            return found == from.route.end() ? std::string{} : toml_texts(found->second);
-          }};
+template <Channel Of>
+constexpr KeySpec<C> route_key(std::string_view path, std::string_view doc,
+                               std::string_view default_words = {}) {
+  return {
+      {.path = path, .doc = doc, .reload = OnReload::now, .default_words = default_words},
+      KeyType::texts,
+      {},
+      {},
+      [](C& out, const TomlNode& node, const Bounds&) { return read_texts(out.route[Of], node); },
+      [](const C& from) {
+        const auto found = from.route.find(Of);
+        return found == from.route.end() ? std::string{} : toml_texts(found->second);
+      }};
 }
 
 constexpr std::array kKeys{
@@ -149,8 +145,18 @@ constexpr std::array kKeys{
          .reload = OnReload::now,
          .choose = "choose resend (a person may get it twice) or give-up (a person may not get "
                    "it)"}),
-    push_policy_key(),
-    push_route_key(),
+    policy_key<Channel::push>("ambiguous.push", "The same for push alone."),
+    policy_key<Channel::sms>("ambiguous.sms", "The same for SMS alone."),
+    policy_key<Channel::email>("ambiguous.email", "The same for e-mail alone."),
+    policy_key<Channel::webhook>("ambiguous.webhook", "The same for webhooks alone."),
+    route_key<Channel::push>("route.push",
+                             "The providers that push messages of this class may use. The kind of "
+                             "the device token chooses among them.",
+                             "**mandatory**: one channel at least"),
+    route_key<Channel::sms>("route.sms", "The providers that SMS of this class may use."),
+    route_key<Channel::email>("route.email", "The providers that e-mails of this class may use."),
+    route_key<Channel::webhook>("route.webhook",
+                                "The providers that webhooks of this class may use."),
     keys::text<keys::Path<&C::collapse>>(
         {.path = "collapse",
          .doc = "A later notification with the same text replaces an earlier one on the device. "

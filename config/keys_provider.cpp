@@ -1,7 +1,9 @@
 // The keys of [provider.NAME].
+#include <algorithm>
 #include <array>
 
 #include "config/key_spec.hpp"
+#include "config/keys_http.hpp"
 
 namespace sendonce {
 namespace {
@@ -10,7 +12,7 @@ using namespace std::chrono_literals;
 using C = ProviderConfig;
 
 // Only the kinds that this version can send through.
-constexpr std::array<std::string_view, 3> kAvailable{"apns", "fcm", "webpush"};
+constexpr std::array<std::string_view, 4> kAvailable{"apns", "fcm", "webpush", "http"};
 
 Refused read_kind(C& out, const TomlNode& node, const Bounds&) {
   std::size_t position = 0;
@@ -18,7 +20,7 @@ Refused read_kind(C& out, const TomlNode& node, const Bounds&) {
   if (!refused) {
     out.kind = *provider_kind_from(kAvailable[position]);
   } else if (node.type == TomlType::text && !node.text.empty()) {
-    refused->text = "not available in this version: apns, fcm, webpush";
+    refused->text = "not available in this version: apns, fcm, webpush, http";
   }
   return refused;
 }
@@ -26,17 +28,20 @@ Refused read_kind(C& out, const TomlNode& node, const Bounds&) {
 constexpr KeySpec<C> kind_key() {
   return {
       {.path = "kind",
-       .doc = "What stands behind it: Apple's push service, Firebase Cloud Messaging, or the push "
-              "services of browsers.",
-       .choose = "choose apns, fcm or webpush"},
+       .doc = "What stands behind it: Apple's push service, Firebase Cloud Messaging, the push "
+              "services of browsers, or any HTTP endpoint as the keys marked *http* describe it.",
+       .choose = "choose apns, fcm, webpush or http"},
       KeyType::choice,
       {},
       kAvailable,
       read_kind,
-      [](const C& from) { return toml_text(name(from.kind)); }};
+      [](const C& from) {
+        const bool http = applies_to(from.kind) == AppliesTo::http;
+        return toml_text(name(http ? ProviderKind::http : from.kind));
+      }};
 }
 
-constexpr std::array kKeys{
+constexpr std::array kCommonKeys{
     kind_key(),
     keys::text<keys::Path<&C::endpoint>>(
         {.path = "endpoint",
@@ -88,9 +93,9 @@ constexpr std::array kKeys{
          .applies = AppliesTo::fcm}),
     keys::text<keys::Path<&C::token_endpoint>>(
         {.path = "auth.token_endpoint",
-         .doc = "Where access tokens come from.",
+         .doc = "Where access tokens come from. With `auth.type = \"oauth2\"` mandatory.",
          .default_words = "the service account's `token_uri`",
-         .applies = AppliesTo::fcm}),
+         .applies = AppliesTo::fcm_http}),
     keys::secret<keys::Path<&C::vapid_key>>(
         {.path = "auth.vapid_key",
          .doc = "The private key of which subscriptions name the public one: PEM, or the 32 octets "
@@ -168,6 +173,17 @@ constexpr std::array kKeys{
                 "tests."}),
 };
 
+template <std::size_t A, std::size_t B>
+constexpr std::array<KeySpec<C>, A + B> joined(const std::array<KeySpec<C>, A>& first,
+                                               const std::array<KeySpec<C>, B>& second) {
+  std::array<KeySpec<C>, A + B> out{};
+  std::ranges::copy(first, out.begin());
+  std::ranges::copy(second, out.begin() + A);
+  return out;
+}
+
+constexpr std::array kKeys = joined(kCommonKeys, kHttpKeys);
+
 }  // namespace
 
 AppliesTo applies_to(ProviderKind kind) {
@@ -181,7 +197,7 @@ AppliesTo applies_to(ProviderKind kind) {
     case ProviderKind::sms:
     case ProviderKind::email:
     case ProviderKind::http:
-      break;
+      return AppliesTo::http;
   }
   return AppliesTo::all;
 }
@@ -193,9 +209,12 @@ std::string_view kind_text(AppliesTo kind) {
     case AppliesTo::apns:
       return "apns";
     case AppliesTo::fcm:
+    case AppliesTo::fcm_http:
       return "fcm";
     case AppliesTo::webpush:
       return "webpush";
+    case AppliesTo::http:
+      return "http";
   }
   return {};
 }

@@ -19,9 +19,16 @@ void read_single(std::span<const KeySpec<Section>> specs, const TomlNode* table,
 
 std::string_view default_endpoint(const ProviderConfig& provider) {
   if (provider.kind == ProviderKind::webpush) return {};  // the subscription names it
+  if (applies_to(provider.kind) == AppliesTo::http) return {};
   if (provider.kind == ProviderKind::fcm) return "https://fcm.googleapis.com";
   return provider.environment == ApnsEnvironment::production ? "https://api.push.apple.com"
                                                              : "https://api.sandbox.push.apple.com";
+}
+
+// Keys and events speak of the destination: a phone number is one whoever sends to it.
+ProviderKind kind_of(Channel channel) {
+  if (channel == Channel::sms) return ProviderKind::sms;
+  return channel == Channel::email ? ProviderKind::email : ProviderKind::http;
 }
 
 // Empty when its kind is missing or unknown: then no other key can be judged.
@@ -46,6 +53,7 @@ std::optional<ProviderConfig> read_provider(const std::string& name, const TomlN
   TableReader<ProviderConfig> reader(provider_keys(), applies_to(out.kind), field, sink);
   reader.read(out, table);
   reader.require(table.at);
+  if (out.kind == ProviderKind::http) out.kind = kind_of(out.http.channel);
   if (out.endpoint.empty()) out.endpoint = default_endpoint(out);
   return out;
 }
@@ -66,6 +74,9 @@ ClassConfig read_class(const std::string& name, const TomlNode& table, const Tom
   }
   reader.read(out, table);
   reader.require(table.at);
+  if (out.route.empty())
+    sink.report(table.at, field + ".route.push", "missing, and has no default",
+                "name the providers, for example route = { push = [\"apns\", \"fcm\"] }");
   if (out.key_scope.empty()) out.key_scope = name;
   return out;
 }
@@ -125,6 +136,19 @@ LoadResult load_config_text(std::string_view text, const std::string& file) {
   const Documents documents = Documents::from_text(text, file, findings);
   if (documents.empty()) return {std::nullopt, std::move(findings), {}};
   return load(documents, file, std::move(findings), Surroundings::ignore);
+}
+
+LoadResult load_providers(const std::string& path) {
+  LoadResult out;
+  const Documents documents = Documents::from_fragment(path, out.findings);
+  if (documents.empty()) return out;
+  KeyPositions positions;
+  positions.set("", {path, 1, 1});
+  Config config = read_tables(documents.tables(), {&out.findings, &positions});
+  if (!has_errors(out.findings)) check_providers({config, positions}, out.findings);
+  sort_by_place(out.findings);
+  if (!has_errors(out.findings)) out.config = std::move(config);
+  return out;
 }
 
 }  // namespace sendonce

@@ -31,5 +31,8 @@ enum class Surroundings : std::uint8_t { ignore, look };
 [[nodiscard]] LoadResult load_config(const std::string& path, Surroundings surroundings);
 // The same for a text without conf.d, and without a look at the surroundings.
 [[nodiscard]] LoadResult load_config_text(std::string_view text, const std::string& file);
+// The providers of one file that is made for conf.d, checked by themselves alone. `config` holds
+// nothing else.
+[[nodiscard]] LoadResult load_providers(const std::string& path);
 
 }  // namespace sendonce

@@ -58,6 +58,8 @@ std::string_view type_text(KeyType type) {
       return "rate";
     case KeyType::secret:
       return "reference to a secret";
+    case KeyType::table:
+      return "table";
     case KeyType::choice:
       break;
   }
@@ -80,6 +82,7 @@ std::string bound_text(KeyType type, std::int64_t value) {
     case KeyType::rate:
     case KeyType::secret:
     case KeyType::choice:
+    case KeyType::table:
       break;
   }
   return {};
@@ -117,7 +120,10 @@ void append_table(std::string& out, std::span<const KeySpec<Section>> specs) {
     out += default_cell(spec);
     out += spec.about.reload == OnReload::now ? " | now | " : " | restart | ";
     if (const std::string_view kind = kind_text(spec.about.applies); !kind.empty())
-      out.append("*").append(kind).append(".* ");
+      out.append("*")
+          .append(kind)
+          .append(spec.about.applies == AppliesTo::fcm_http ? ", http" : "")
+          .append(".* ");
     out += std::string(spec.about.doc) + " |\n";
   }
 }

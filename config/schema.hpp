@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plugin/core/clock.hpp"
+#include "plugin/message/http_spec.hpp"
 #include "plugin/message/notification.hpp"
 
 namespace sendonce {
@@ -85,6 +86,9 @@ struct ProviderConfig {
   std::vector<std::string> origins{"fcm.googleapis.com", "updates.push.services.mozilla.com",
                                    "web.push.apple.com", "*.notify.windows.com"};
   PushUrgency urgency = PushUrgency::normal;
+  // http; `kind` is then the kind of its channel: sms, email or http
+  HttpSpec http{};
+  std::optional<SecretRef> secret{};
   // all
   Duration connect = std::chrono::seconds(3);
   Duration total = std::chrono::seconds(10);

@@ -30,6 +30,8 @@ struct ReadSink {
 [[nodiscard]] std::string unknown_key_remedy(std::string_view key,
                                              std::span<const std::string_view> known);
 
+// A kind of provider that has the keys.
+
 template <class Section>
 class TableReader {
  public:
@@ -93,7 +95,8 @@ class TableReader {
     const std::vector<std::string_view> known = names_below(prefix);
     if (channel_from(key) && std::ranges::find(known, name(Channel::push)) != known.end())
       return sink_.report(at, field_ + "." + prefix + key,
-                          "channel not available in this version: push", "remove it");
+                          "channel not available in this version: push, sms, email, webhook",
+                          "remove it");
     sink_.report(at, field_ + "." + prefix + key, "unknown key", unknown_key_remedy(key, known));
   }
 

@@ -79,6 +79,30 @@ using ChoiceNames = std::span<const std::string_view>;
   return kEventsNames;
 }
 
+// Of kind = "http".
+inline constexpr std::array<std::string_view, 4> kMethodNames{"POST", "PUT", "PATCH", "GET"};
+inline constexpr std::array<std::string_view, 2> kVersionNames{"2", "1.1"};
+inline constexpr std::array<std::string_view, 7> kAuthNames{"none", "bearer", "basic", "header",
+                                                            "form", "hmac",   "oauth2"};
+inline constexpr std::array<std::string_view, 2> kEncodingNames{"hex", "base64"};
+inline constexpr std::array<std::string_view, 2> kKeyStyleNames{"bare", "sf-string"};
+
+[[nodiscard]] constexpr ChoiceNames names_of(HttpMethod) {
+  return kMethodNames;
+}
+[[nodiscard]] constexpr ChoiceNames names_of(HttpVersion) {
+  return kVersionNames;
+}
+[[nodiscard]] constexpr ChoiceNames names_of(HttpAuth) {
+  return kAuthNames;
+}
+[[nodiscard]] constexpr ChoiceNames names_of(HmacEncoding) {
+  return kEncodingNames;
+}
+[[nodiscard]] constexpr ChoiceNames names_of(KeyStyle) {
+  return kKeyStyleNames;
+}
+
 template <class Enum>
 [[nodiscard]] std::string_view choice_text(Enum value) {
   return names_of(value)[static_cast<std::size_t>(value)];

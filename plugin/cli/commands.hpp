@@ -70,7 +70,8 @@ struct KeyOptions {
 };
 int key(const Common& common, const KeyOptions& options);
 
-int classify_jsonl();
+// `profiles`: files that describe more providers (classifiers/profiles).
+int classify_jsonl(const std::vector<std::string>& profiles);
 int status(const Common& common);
 
 struct TailOptions {

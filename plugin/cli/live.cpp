@@ -1,13 +1,18 @@
 // status, tail, classify: what streams or comes from the running system.
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <iostream>
+#include <map>
 
 #include <nlohmann/json.hpp>
 #include <sysexits.h>
 
 #include "classifiers/classify_lines.hpp"
+#include "classifiers/http/http_answers.hpp"
 #include "config/credentials.hpp"
+#include "config/key_spec.hpp"
+#include "config/loader.hpp"
 #include "config/quantity.hpp"
 #include "plugin/broker/nats/publisher.hpp"
 #include "plugin/cli/commands.hpp"
@@ -95,6 +100,22 @@ void print_message(const RawMessage& m, bool whole, bool json) {
   }
 }
 
+// Providers of kind "http", by name. Empty: a file is wrong, and was named.
+std::optional<std::map<std::string, HttpSpec, std::less<>>> described_in(
+    const std::vector<std::string>& files) {
+  std::map<std::string, HttpSpec, std::less<>> out;
+  for (const std::string& file : files) {
+    LoadResult loaded = load_providers(file);
+    for (const Finding& finding : loaded.findings)
+      std::fprintf(stderr, "%s\n", to_text(finding).c_str());
+    if (!loaded.config) return std::nullopt;
+    for (ProviderConfig& provider : loaded.config->providers)
+      if (applies_to(provider.kind) == AppliesTo::http)
+        out.insert_or_assign(provider.name, std::move(provider.http));
+  }
+  return out;
+}
+
 }  // namespace
 
 int status(const Common& common) {
@@ -136,13 +157,20 @@ int tail(const Common& common, const TailOptions& options) {
   }
 }
 
-int classify_jsonl() {
+int classify_jsonl(const std::vector<std::string>& profiles) {
+  const auto described = described_in(profiles);
+  if (!described) return EX_CONFIG;
+  const OtherJudge others = [&](std::string_view provider, const CallResult& result, WallTime now) {
+    const auto found = described->find(provider);
+    return found == described->end() ? std::optional<Verdict>()
+                                     : judge_http(found->second, result, now);
+  };
   const auto clock = make_system_clock();
   std::string line;
   int code = EX_OK;
   for (std::size_t number = 1; std::getline(std::cin, line); ++number) {
     if (line.empty()) continue;
-    const auto verdict = classify_line(line, number, clock->wall());
+    const auto verdict = classify_line(line, number, clock->wall(), others);
     if (verdict) {
       std::printf("%s\n", verdict->c_str());
     } else {

@@ -27,6 +27,7 @@ struct Commands {
   BenchOptions bench{};
   BenchLedgerOptions bench_ledger{};
   bool jsonl = false;
+  std::vector<std::string> profiles{};  // classify
   std::function<int()> chosen{};
 };
 
@@ -109,7 +110,9 @@ void add_message_commands(CLI::App& app, Commands& c) {
   auto* classify = command(app, "classify", "Classify recorded provider answers, one JSON a line",
                            "sendonce classify --jsonl < answers.jsonl");
   classify->add_flag("--jsonl", c.jsonl, "Lines of JSON from stdin to stdout")->required();
-  classify->callback([&c] { c.chosen = [] { return classify_jsonl(); }; });
+  classify->add_option("--profile", c.profiles,
+                       "A file with providers of kind http; may be repeated");
+  classify->callback([&c] { c.chosen = [&c] { return classify_jsonl(c.profiles); }; });
 }
 
 void add_row_commands(CLI::App& app, Commands& c) {

@@ -63,6 +63,14 @@ Judged<Making> webpush_making(const ProviderConfig& c, std::string_view director
                         .urgency = std::string(choice_text(c.urgency))};
 }
 
+Judged<Making> http_making(const ProviderConfig& c, std::string_view directory) {
+  HttpOptions o{.spec = c.http, .endpoint = c.endpoint, .token_endpoint = c.token_endpoint};
+  if (c.secret) {
+    SO_TRY(o.secret, judged(read_credential(*c.secret, directory), c, "auth.secret", c.secret));
+  }
+  return o;
+}
+
 Judged<Making> making_of(const ProviderConfig& c, std::string_view directory,
                          ApnsTokenSources& tokens) {
   switch (c.kind) {
@@ -75,7 +83,7 @@ Judged<Making> making_of(const ProviderConfig& c, std::string_view directory,
     case ProviderKind::sms:
     case ProviderKind::email:
     case ProviderKind::http:
-      break;
+      return http_making(c, directory);
   }
   return judged<Making>(
       fail(Errc::invalid, "this version has no provider of kind " + std::string(name(c.kind))), c,
@@ -87,6 +95,8 @@ Judged<std::unique_ptr<Provider>> make_provider(const ProviderConfig& c, const M
     return judged(make_apns_provider(apns->options, *apns->tokens), c, "topic");
   if (const auto* webpush = std::get_if<WebPushOptions>(&making))
     return judged(make_webpush_provider(*webpush), c, "auth.vapid_key", c.vapid_key);
+  if (const auto* http = std::get_if<HttpOptions>(&making))
+    return judged(make_http_provider(*http), c, "auth.secret", c.secret);
   return judged(make_fcm_provider(std::get<FcmOptions>(making)), c, "auth.service_account",
                 c.service_account);
 }
@@ -125,6 +135,7 @@ Judged<H2Options> transport_of(const ProviderConfig& c, const Capabilities& can,
               .acts_on_whole = can.acts_on_whole,
               .one_stream_first = can.one_stream_first,
               .many_origins = can.many_origins,
+              .http1 = c.http.version == HttpVersion::one_one,
               .connect_timeout = c.connect};
   if (c.proxy_credentials) {
     SO_TRY(o.proxy_credentials, judged(read_credential(*c.proxy_credentials, directory), c,

@@ -25,13 +25,14 @@ Verdict not_started(std::string reason) {
 }
 
 // Of what the provider would see twice: without credentials, which may be renewed in between.
-RequestHash request_hash(const HttpRequest& request) {
+RequestHash request_hash(const HttpRequest& request, const ProviderSlot& slot) {
   Sha256 sha;
   sha.begin();
   sha.update_field(request.method);
-  sha.update_field(request.path);
+  sha.update_field(request.url.empty() ? slot.config.endpoint + request.path : request.url);
   sha.update_field(request.body);
-  if (const auto key = request.headers.find("idempotency-key")) sha.update_field(*key);
+  if (const auto key = request.headers.find(slot.provider->capabilities().idempotency_header))
+    sha.update_field(*key);
   const Sha256Digest digest = sha.finish();
   RequestHash hash;
   std::copy_n(digest.begin(), hash.bytes.size(), hash.bytes.begin());
@@ -193,7 +194,7 @@ void Engine::claim(Delivery& d) {
   r.device = DeviceClaim{d.device, target(d).registered_at};
   r.event_id = held.note.event_id;
   r.refused = d.refused;
-  r.request = repeatable ? request_hash(*d.request) : RequestHash{};
+  r.request = repeatable ? request_hash(*d.request, provider(d).slot) : RequestHash{};
 }
 
 void Engine::on_claim(Delivery& d, ClaimReply reply) {
@@ -247,7 +248,7 @@ void Engine::on_claimed(Delivery& d, const Claimed& claimed) {
   }
   d.request->not_after_wall = std::min(d.request->not_after_wall, claimed.deadline);
   if (ambiguous == AmbiguityPolicy::resend_with_key && claimed.carried != Effect::not_sent &&
-      claimed.request != request_hash(*d.request))
+      claimed.request != request_hash(*d.request, provider(d).slot))
     return give_up(d, "request_changed");
   call(d);
 }

@@ -80,7 +80,7 @@ class Headers {
 // Never printed: path, headers and body hold destinations and credentials.
 struct HttpRequest {
   std::string method = "POST";
-  std::string url{};        // only for credential exchange; empty: the provider's own endpoint
+  std::string url{};        // credential exchange, HTTP/1.1; empty: the provider's own endpoint
   std::string authority{};  // host[:port] of a provider with many origins; empty: its endpoint's
   std::string path{};       // with query, when url is empty
   Headers headers{};        // without pseudo headers and content-length
@@ -88,6 +88,7 @@ struct HttpRequest {
   // One more look at the clock in the last moment: no frame leaves after either of them.
   WallTime not_after_wall{WallTime::max()};
   MonoTime not_after_mono{MonoTime::max()};
+  bool by_url = false;  // a delivery over HTTP/1.1, to `url`
   bool only_stream =
       false;  // nothing else may be open on the connection (APNs before its first answer)
 };

@@ -235,7 +235,7 @@ void Planner::add_troubles() {
   if (chance(0.35)) add_haunting();
   if (chance(0.15)) add_slow_probes();
   if (chance(0.1)) add_orphans();
-  if (chance(0.1)) add_crowd();
+  if (chance(0.2)) add_crowd();
   if (plan_.providers.size() > 1 && chance(0.1)) add_revocations();
   std::ranges::sort(plan_.troubles, {}, &TroublePlan::at);
 }
@@ -317,7 +317,7 @@ void Planner::add_faults() {
                   .publish_lost = some(0.2),
                   .confirmation_lost = some(0.2)};
   if (chance(0.1)) plan_.server.dead_letter_max = 100;
-  if (chance(0.06)) {  // copies are owed, and then nobody has the payload any more
+  if (chance(0.12)) {  // copies are owed, and then nobody has the payload any more
     plan_.server.publish_lost = 0.9;
     plan_.troubles.push_back({.at = between(plan_.length / 4, plan_.length),
                               .trouble = Trouble::purge,

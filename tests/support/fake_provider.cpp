@@ -21,6 +21,7 @@ ProviderKind kind_of(std::string_view path) {
   if (path.starts_with("/v1/projects/")) return ProviderKind::fcm;
   if (path == "/token") return ProviderKind::oauth;
   if (path.starts_with("/push/")) return ProviderKind::webpush;
+  if (path.starts_with("/hook/")) return ProviderKind::http;
   return ProviderKind::other;
 }
 
@@ -77,6 +78,7 @@ struct FakeProvider::State final : Handler {
     FakeFcm::Judged fcm{};
     FakeOauth::Refusal oauth{};
     FakeWebPush::Judged webpush{};
+    FakeHttp::Judged http{};
     std::string text{};  // owns `destination` or `id` where nobody else does
   };
   void look(const Request& request, View& view);
@@ -95,6 +97,7 @@ struct FakeProvider::State final : Handler {
   std::unique_ptr<FakeOauth> oauth{};
   std::unique_ptr<FakeFcm> fcm{};
   std::unique_ptr<FakeWebPush> webpush{};
+  FakeHttp http{options.http};
   std::unique_ptr<Recorder> recorder{};
   Sha256 sha{};
   Witness witness{};
@@ -201,13 +204,14 @@ void FakeProvider::State::on_request(const Request& request, Reply& reply) {
   const bool played = action.has_value() && good;
   const bool accepted = good && view.counts && (!played || action->processed);
   if (good) raise_stream_limit(request, reply);
+  if (accepted && view.kind == ProviderKind::http) http.take(view.http, request);
   if (played) {
     answer_scripted(view, *action, request, reply);
   } else {
     answer_plainly(view, request, reply);
   }
   if (view.kind == ProviderKind::apns || view.kind == ProviderKind::fcm ||
-      view.kind == ProviderKind::webpush) {
+      view.kind == ProviderKind::webpush || view.kind == ProviderKind::http) {
     witness.count(view.kind, view.destination, view.id, accepted);
   }
   if (recorder != nullptr) {
@@ -262,6 +266,13 @@ void FakeProvider::State::look(const Request& request, View& view) {
       view.id = id_or_hash(view.webpush.nid, request, view.text);
       view.reason = view.webpush.reason;
       return;
+    case ProviderKind::http:
+      view.http = http.judge(request);
+      view.destination = view.http.destination;
+      view.id = id_or_hash(view.http.key, request, view.text);
+      view.reason = view.http.reason;
+      view.counts = !view.http.known;
+      return;
     case ProviderKind::other:
       view.reason = "path";
       return;
@@ -285,6 +296,8 @@ void FakeProvider::State::answer_plainly(View& view, const Request& request, Rep
   } else if (view.kind == ProviderKind::apns) {
     refused ? apns->write_refused(view.reason, request, reply)
             : apns->write_accepted(request, reply);
+  } else if (view.kind == ProviderKind::http) {
+    refused ? FakeHttp::write_refused(view.reason, reply) : http.write(view.http, reply);
   } else if (view.kind == ProviderKind::fcm) {
     refused ? FakeFcm::write_refused(view.fcm, reply) : fcm->write_accepted(reply);
   } else if (view.kind == ProviderKind::webpush) {
@@ -306,6 +319,8 @@ void FakeProvider::State::answer_scripted(const View& view, const Action& action
     oauth->write_scripted(action, request, reply);
   } else if (view.kind == ProviderKind::webpush && webpush != nullptr) {
     FakeWebPush::write_scripted(action, reply);
+  } else if (view.kind == ProviderKind::http) {
+    FakeHttp::write_scripted(action, reply);
   } else if (action.status != 0) {
     reply.status = action.status;
   }

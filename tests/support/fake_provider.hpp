@@ -1,5 +1,6 @@
-// The fake provider: APNs, FCM, Google's token endpoint and a Web Push service on one port, a
-// script of faults, a witness and a record. As a library it runs on a thread of its own:
+// The fake provider: APNs, FCM, Google's token endpoint, a Web Push service and a generic endpoint
+// on one port, a script of faults, a witness and a record. As a library it runs on a thread of its
+// own:
 //
 //   const TestCredentials credentials = make_test_credentials();
 //   auto provider = FakeProvider::start(options_for(credentials));
@@ -16,6 +17,7 @@
 #include "tests/support/certificates.hpp"
 #include "tests/support/fake_apns.hpp"
 #include "tests/support/fake_fcm.hpp"
+#include "tests/support/fake_http.hpp"
 #include "tests/support/fake_oauth.hpp"
 #include "tests/support/fake_webpush.hpp"
 #include "tests/support/h2_server.hpp"
@@ -33,6 +35,7 @@ struct FakeProviderOptions {
   std::optional<FcmConfig> fcm{};
   std::optional<OauthConfig> oauth{};  // goes with fcm; our own token URIs are added to audiences
   std::optional<WebPushConfig> webpush{};
+  HttpConfig http{};  // always there, below /hook/
   Script script{};
   std::string record{};  // a file; empty: none
   Duration latency{0};   // added to every answer

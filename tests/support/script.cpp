@@ -42,6 +42,8 @@ std::string_view name(ProviderKind kind) {
       return "oauth";
     case ProviderKind::webpush:
       return "webpush";
+    case ProviderKind::http:
+      return "http";
     case ProviderKind::other:
       return "other";
   }

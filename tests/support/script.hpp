@@ -1,7 +1,7 @@
 // The script of the fake provider: TOML rules that make chosen requests go wrong.
 //
 //   [[rule]]                       # rules are tried in order, the first that fires decides
-//   provider = "apns"              # apns, fcm, oauth or webpush; absent: any
+//   provider = "apns"              # apns, fcm, oauth, webpush or http; absent: any
 //   token = "dead*"                # * and ?; absent: any. The token, for oauth the issuer,
 //                                  # for webpush the end of the endpoint
 //   nth = [1, 3]                   # of the requests that reach this rule, counted from 1
@@ -48,7 +48,7 @@
 
 namespace sendonce::test {
 
-enum class ProviderKind : std::uint8_t { apns, fcm, oauth, webpush, other };
+enum class ProviderKind : std::uint8_t { apns, fcm, oauth, webpush, http, other };
 [[nodiscard]] std::string_view name(ProviderKind kind);
 
 enum class Stage : std::uint8_t { headers, request };

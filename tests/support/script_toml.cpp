@@ -203,7 +203,7 @@ void read_window(Reader& in, Rule& rule) {
 }
 
 void read_selection(Reader& in, Rule& rule) {
-  if (const auto kind = in.choice("provider", {"apns", "fcm", "oauth", "webpush"})) {
+  if (const auto kind = in.choice("provider", {"apns", "fcm", "oauth", "webpush", "http"})) {
     rule.provider = static_cast<ProviderKind>(*kind);
   }
   rule.token = in.text("token");

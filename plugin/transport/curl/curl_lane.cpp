@@ -38,6 +38,8 @@ bool is_one_line_each(const Headers& headers) {
   return true;
 }
 
+constexpr std::string_view kLate = "its deadline came before its first byte";
+
 CallFailure unsent(Cause cause, std::string text) {
   CallFailure failure;
   failure.effect = Effect::not_sent;
@@ -50,8 +52,8 @@ CallFailure unsent(Cause cause, std::string text) {
 
 class CurlLane::Exchange final : public CurlMulti::Transfer {
  public:
-  Exchange(CurlLane& lane, Ticket ticket, HttpRequest&& request, Duration timeout,
-           const Endpoint& endpoint, const LaneOptions& options);
+  Exchange(CurlLane& lane, Ticket ticket, ProviderIndex provider, HttpRequest&& request,
+           Duration timeout, const Endpoint& endpoint, const LaneOptions& options);
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -60,6 +62,7 @@ class CurlLane::Exchange final : public CurlMulti::Transfer {
   [[nodiscard]] CallResult abandoned(Cause cause, std::string text);
 
   const Ticket ticket;
+  const ProviderIndex provider;
   const MonoTime submitted;
 
  private:
@@ -84,13 +87,15 @@ class CurlLane::Exchange final : public CurlMulti::Transfer {
   HttpAnswer answer_{};
   std::size_t header_bytes_ = 0;
   int transmissions_ = 0;  // begun
+  bool late_ = false;      // the deadline came while the connection was made
   bool oversized_ = false;
   char detail_[CURL_ERROR_SIZE] = {};
 };
 
-CurlLane::Exchange::Exchange(CurlLane& lane, Ticket t, HttpRequest&& request, Duration timeout,
-                             const Endpoint& endpoint, const LaneOptions& options)
+CurlLane::Exchange::Exchange(CurlLane& lane, Ticket t, ProviderIndex p, HttpRequest&& request,
+                             Duration timeout, const Endpoint& endpoint, const LaneOptions& options)
     : ticket(t),
+      provider(p),
       submitted(lane.clock_.mono()),
       lane_(lane),
       request_(std::move(request)),
@@ -178,9 +183,14 @@ CURLcode CurlLane::Exchange::on_ssl_ctx(CURL*, void* ssl_ctx, void* self) {
   return CURLE_OK;
 }
 
+// The last moment before the first byte: law 12.
 int CurlLane::Exchange::on_before_request(void* self, char*, char*, int, int) {
-  return ++static_cast<Exchange*>(self)->transmissions_ > 1 ? CURL_PREREQFUNC_ABORT
-                                                            : CURL_PREREQFUNC_OK;
+  auto& me = *static_cast<Exchange*>(self);
+  if (me.transmissions_ == 0 && me.lane_.is_late(me.request_)) {
+    me.late_ = true;
+    return CURL_PREREQFUNC_ABORT;
+  }
+  return ++me.transmissions_ > 1 ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
 std::size_t CurlLane::Exchange::on_header(char* data, std::size_t, std::size_t n, void* self) {
@@ -230,6 +240,7 @@ CallResult CurlLane::Exchange::result(CURLcode code) {
   curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
   answer_.status = static_cast<int>(status);
   if (code == CURLE_OK && status >= 200) return std::move(answer_);
+  if (late_) return unsent(Cause::not_started, std::string(kLate));
   if (transmissions_ == 0) return explain_unsent(code);
   if (oversized_) return abandoned(Cause::oversized, "the answer is too large");
   if (code == CURLE_OPERATION_TIMEDOUT) {
@@ -251,8 +262,18 @@ CallResult CurlLane::Exchange::abandoned(Cause cause, std::string text) {
   return failure;
 }
 
-CurlLane::CurlLane(EventLoop& loop, const Clock& clock, std::vector<Completion>& ready)
-    : clock_(clock), ready_(ready), multi_(loop, clock) {}
+CurlLane::CurlLane(EventLoop& loop, const Clock& clock, std::vector<Completion>& ready,
+                   std::size_t max_open)
+    : clock_(clock), ready_(ready), max_open_(max_open), multi_(loop, clock) {}
+
+bool CurlLane::is_late(const HttpRequest& request) const {
+  return clock_.wall() > request.not_after_wall || clock_.mono() > request.not_after_mono;
+}
+
+std::size_t CurlLane::open_of(ProviderIndex provider) const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      transfers_, [provider](const auto& e) { return e->provider == provider; }));
+}
 
 CurlLane::~CurlLane() {
   while (!transfers_.empty()) {
@@ -261,23 +282,23 @@ CurlLane::~CurlLane() {
   }
 }
 
-bool CurlLane::start(Ticket ticket, HttpRequest&& request, Duration timeout,
+bool CurlLane::start(Ticket ticket, ProviderIndex provider, HttpRequest&& request, Duration timeout,
                      const LaneOptions& options) {
-  if (transfers_.size() >= kMaxOpen) return false;
+  if (transfers_.size() >= max_open_) return false;
   auto endpoint = parse_url(request.url, options.insecure);
   std::string refusal;
   if (!endpoint)
     refusal = endpoint.error().text;
   else if (breaks_the_line(request.url) || !is_one_line_each(request.headers))
     refusal = "a header or the URL holds a line break";
-  else if (clock_.wall() > request.not_after_wall || clock_.mono() > request.not_after_mono)
-    refusal = "its deadline came before its first byte";
+  else if (is_late(request))
+    refusal = kLate;
   if (!refusal.empty()) {
     ready_.push_back({ticket, unsent(Cause::not_started, std::move(refusal)), Duration{0}});
     return true;
   }
-  transfers_.push_back(
-      std::make_unique<Exchange>(*this, ticket, std::move(request), timeout, *endpoint, options));
+  transfers_.push_back(std::make_unique<Exchange>(*this, ticket, provider, std::move(request),
+                                                  timeout, *endpoint, options));
   return true;
 }
 

@@ -1,5 +1,5 @@
-// Credential exchange and other rare calls: one HTTPS request to a full URL, by libcurl over
-// HTTP/1.1, served by the same event loop.
+// One HTTPS request to a full URL, by libcurl over HTTP/1.1, served by the same event loop:
+// credential exchange, and deliveries to endpoints that do not speak HTTP/2.
 //
 // libcurl repeats a POST by itself when a reused connection dies under it. Its pre-request callback
 // is called before each transmission: the second one is aborted, and "never called" is the only
@@ -31,16 +31,19 @@ struct LaneOptions {
 
 class CurlLane {
  public:
-  CurlLane(EventLoop& loop, const Clock& clock, std::vector<Completion>& ready);
+  CurlLane(EventLoop& loop, const Clock& clock, std::vector<Completion>& ready,
+           std::size_t max_open = 64);
   ~CurlLane();  // calls in flight end with their proven effect
   CurlLane(const CurlLane&) = delete;
   CurlLane& operator=(const CurlLane&) = delete;
 
   // False: too many in flight. A URL that is not allowed completes as not_sent, not_started.
-  [[nodiscard]] bool start(Ticket ticket, HttpRequest&& request, Duration timeout,
-                           const LaneOptions& options);
+  [[nodiscard]] bool start(Ticket ticket, ProviderIndex provider, HttpRequest&& request,
+                           Duration timeout, const LaneOptions& options);
   [[nodiscard]] bool cancel(Ticket ticket);  // false: not ours
   [[nodiscard]] std::size_t open() const noexcept { return transfers_.size(); }
+  [[nodiscard]] std::size_t open_of(ProviderIndex provider) const;
+  [[nodiscard]] std::size_t room() const noexcept { return max_open_ - transfers_.size(); }
 
   [[nodiscard]] std::optional<MonoTime> due() const { return multi_.due(); }
   void on_time() { multi_.on_time(); }
@@ -48,10 +51,11 @@ class CurlLane {
  private:
   class Exchange;
   void finish(Exchange& exchange, CallResult&& result);
+  [[nodiscard]] bool is_late(const HttpRequest& request) const;
 
-  static constexpr std::size_t kMaxOpen = 64;
   const Clock& clock_;
   std::vector<Completion>& ready_;
+  const std::size_t max_open_;
   CurlMulti multi_;
   std::vector<std::unique_ptr<Exchange>> transfers_;
 };

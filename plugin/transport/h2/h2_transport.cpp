@@ -59,10 +59,10 @@ Result<Endpoint> check_endpoint(const H2Options& options) {
   return endpoint;
 }
 
-// Of a provider with many origins the endpoint stays empty.
+// Where requests name the place themselves, the endpoint stays empty.
 Result<Endpoint> check(const H2Options& options) {
   Endpoint endpoint;
-  if (!options.many_origins) {
+  if (!options.many_origins && !options.http1) {
     SO_TRY(endpoint, check_endpoint(options));
   }
   SO_CHECK(check_proxy(options));
@@ -86,6 +86,7 @@ H2Transport::H2Transport(std::unique_ptr<EventLoop> loop, const Clock& clock, Lo
       wheel_(clock.mono()),
       multi_(*loop_, clock),
       lane_(*loop_, clock, ready_),
+      http1_(*loop_, clock, ready_),
       context_{clock, log, random_, *loop_, multi_, wheel_, calls_, ready_, clock.mono()} {}
 
 H2Transport::~H2Transport() = default;
@@ -187,21 +188,22 @@ bool H2Transport::submit(Ticket ticket, ProviderIndex provider, HttpRequest requ
   }
   const H2Options& o = r.pool ? r.pool->options() : r.origins->options();
   const TrustStore& trust = r.pool ? r.pool->trust() : r.origins->trust();
-  return lane_.start(
-      ticket, std::move(request), timeout,
-      {trust, o.proxy, o.proxy_credentials, o.connect_timeout, o.limits, o.insecure});
+  CurlLane& lane = request.by_url ? http1_ : lane_;
+  return lane.start(ticket, provider, std::move(request), timeout,
+                    {trust, o.proxy, o.proxy_credentials, o.connect_timeout, o.limits, o.insecure});
 }
 
 void H2Transport::cancel(Ticket ticket) {
   context_.now = context_.clock.mono();
   bool found = false;
   each_pool([&](H2Pool& p) { found = found || p.cancel(ticket); });
-  if (!found) found = lane_.cancel(ticket);
+  if (!found) found = lane_.cancel(ticket) || http1_.cancel(ticket);
 }
 
 // Of many origins nobody knows which one will be asked for.
 void H2Transport::warm_up(ProviderIndex provider) {
-  if (const Reach& r = reach(provider); r.pool) r.pool->warm_up();
+  const Reach& r = reach(provider);
+  if (r.pool && !r.pool->options().http1) r.pool->warm_up();
 }
 
 void H2Transport::renew(ProviderIndex provider) {
@@ -213,7 +215,15 @@ void H2Transport::renew(ProviderIndex provider) {
 
 PoolState H2Transport::state(ProviderIndex provider) const {
   const Reach& r = reach(provider);
-  return r.pool ? r.pool->state() : r.origins->state();
+  if (!r.pool) return r.origins->state();
+  const H2Options& o = r.pool->options();
+  if (!o.http1) return r.pool->state();
+  PoolState state;
+  state.open = http1_.open_of(provider);
+  state.connections = state.open;
+  const std::size_t most = o.connections * o.streams;
+  state.room = std::min(http1_.room(), most > state.open ? most - state.open : 0);
+  return state;
 }
 
 std::size_t H2Transport::room_at(ProviderIndex provider, std::string_view authority) const {
@@ -251,6 +261,7 @@ std::optional<MonoTime> H2Transport::due() const {
   };
   consider(multi_.due());
   consider(lane_.due());
+  consider(http1_.due());
   each_pool([&](const H2Pool& p) { consider(p.due()); });
   return first;
 }
@@ -276,6 +287,7 @@ void H2Transport::fire_timers() {
   loop_->run(0);
   if (const auto t = multi_.due(); t && *t <= context_.now) multi_.on_time();
   if (const auto t = lane_.due(); t && *t <= context_.now) lane_.on_time();
+  if (const auto t = http1_.due(); t && *t <= context_.now) http1_.on_time();
   each_pool([](H2Pool& p) { p.on_time(); });
   wheel_.expire(context_.now, expired_);
   for (Call* call : std::exchange(expired_, {})) call->pool->expire(*call);

@@ -1,4 +1,4 @@
-// The production transport: HTTP/2 to every provider, and the curl lane for requests that carry a
+// The production transport: HTTP/2 to every provider, and the curl lanes for requests that carry a
 // URL of their own. One epoll, no thread of its own, no call that blocks.
 //
 //   auto transport = H2Transport::create(clock, log, system_seed());
@@ -91,7 +91,8 @@ class H2Transport final : public Transport {
   DeadlineWheel wheel_;
   CallStore calls_{};
   CurlMulti multi_;
-  CurlLane lane_;
+  CurlLane lane_;   // credentials: never behind deliveries
+  CurlLane http1_;  // deliveries over HTTP/1.1
   H2Context context_;
   std::vector<LoadedTrust> trusts_{};
   std::vector<Reach> reaches_{};                    // by ProviderIndex

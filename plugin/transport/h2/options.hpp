@@ -1,4 +1,4 @@
-// How one provider is reached over HTTP/2.
+// How one provider is reached: over HTTP/2, or request by request over HTTP/1.1.
 #pragma once
 
 #include <chrono>
@@ -27,6 +27,7 @@ struct H2Options {
   bool acts_on_whole = true;
   bool one_stream_first = false;
   bool many_origins = false;  // requests name theirs; connections and queue count for each of them
+  bool http1 = false;         // requests carry their URL and go by the curl lane
   AnswerLimits limits{};
 
   Duration connect_timeout = std::chrono::seconds(3);  // name, TCP, TLS and the peer's SETTINGS

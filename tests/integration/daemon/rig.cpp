@@ -35,6 +35,11 @@ const char* subject_of(std::string_view message_class) {
   return message_class == "otp" ? "notify.otp.x" : "notify.campaign.x";
 }
 
+void replace_all(std::string& text, std::string_view what, const std::string& with) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
+    text.replace(at, what.size(), with);
+}
+
 }  // namespace
 
 DaemonTest::~DaemonTest() {
@@ -45,6 +50,8 @@ DaemonTest::~DaemonTest() {
 void DaemonTest::make(cli::WorldOptions options) {
   start_provider();
   if (options.classes.empty()) options.classes = kClasses;
+  replace_all(options.classes, "@PORT@", std::to_string(provider_.port()));
+  replace_all(options.classes, "@CREDENTIALS@", provider_.credentials());
   options.provider_port = provider_.port();
   options.credentials = provider_.credentials();
   auto world = cli::World::make(options);

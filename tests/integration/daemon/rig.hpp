@@ -38,7 +38,8 @@ class DaemonTest : public ::testing::Test {
  protected:
   ~DaemonTest() override;
 
-  // Everything but the daemon. The classes are otp (resend) and marketing (give-up).
+  // Everything but the daemon. In options.classes, which may hold providers too, @PORT@ and
+  // @CREDENTIALS@ stand for the provider's. The classes are otp (resend) and marketing (give-up).
   void make(cli::WorldOptions options = {});
   void start();                                  // the daemon; waits until it is ready
   void start_without_wait();                     // the daemon

@@ -227,20 +227,20 @@ TEST(Loader, InlineSecretsAreRefusedWithoutEcho) {
 TEST(Loader, OnlyWhatThisVersionCanDo) {
   EXPECT_THAT(findings_of(with_line(good(), 5, "kind = \"sms\"")),
               ElementsAre("t.toml:5:8: error: provider.apns.kind: not available in this version: "
-                          "apns, fcm, webpush; choose apns, fcm or webpush"));
+                          "apns, fcm, webpush, http; choose apns, fcm, webpush or http"));
   EXPECT_THAT(findings_of(with_line(good(), 5, "kind = \"smtp\"")),
-              ElementsAre(HasSubstr("not available in this version: apns, fcm, webpush")));
+              ElementsAre(HasSubstr("not available in this version: apns, fcm, webpush, http")));
   EXPECT_THAT(findings_of(with_line(good(), 5, "")),
               ElementsAre("t.toml:4:1: error: provider.apns.kind: missing, and has no default; "
-                          "choose apns, fcm or webpush"));
+                          "choose apns, fcm, webpush or http"));
   EXPECT_THAT(findings_of(with_line(good(), 12,
-                                    "ambiguous = { default = \"resend\", sms = "
+                                    "ambiguous = { default = \"resend\", in_app = "
                                     "\"give-up\" }")),
-              ElementsAre("t.toml:12:41: error: class.otp.ambiguous.sms: channel not available in "
-                          "this version: push; remove it"));
+              ElementsAre("t.toml:12:44: error: class.otp.ambiguous.in_app: channel not available "
+                          "in this version: push, sms, email, webhook; remove it"));
   EXPECT_THAT(
-      findings_of(with_line(good(), 13, "route = { push = [\"apns\"], email = [\"m\"] }")),
-      ElementsAre(HasSubstr("class.otp.route.email: channel not available in this version")));
+      findings_of(with_line(good(), 13, "route = { push = [\"apns\"], in_app = [\"m\"] }")),
+      ElementsAre(HasSubstr("class.otp.route.in_app: channel not available in this version")));
 }
 
 TEST(Loader, DefaultsHoldKeyByKey) {

@@ -104,6 +104,40 @@ TEST_F(Lane, answers_over_a_limit_are_in_doubt) {
   expect_failure(head.url(), Effect::maybe_sent, Cause::oversized);
 }
 
+// The connection takes a while, and no byte may leave after the deadline: law 12.
+TEST_F(Lane, nothing_leaves_after_a_deadline_that_came_while_connecting) {
+  Http1Server server({kGranted});
+  HttpRequest r;
+  r.url = server.url();
+  r.by_url = true;
+  r.not_after_wall = rig.clock.wall() + 1min;
+  ASSERT_TRUE(rig.transport->submit(Ticket(1), Driver::kProvider, std::move(r), 3s));
+  rig.clock.push(2min);
+  ASSERT_TRUE(rig.all_ended(1));
+  rig.expect_failed(1, Effect::not_sent, Cause::not_started);
+  EXPECT_TRUE(server.requests().empty());
+}
+
+TEST_F(Lane, a_provider_of_http1_has_the_lanes_room) {
+  add([](H2Options& o) {
+    o.http1 = true;
+    o.endpoint.clear();
+    o.streams = 2;
+  });
+  EXPECT_EQ(rig.state().room, 2U);
+  Http1Server server({"HANG"});
+  HttpRequest r;
+  r.url = server.url();
+  r.by_url = true;
+  ASSERT_TRUE(rig.transport->submit(Ticket(1), Driver::kProvider, std::move(r), 300ms));
+  EXPECT_EQ(rig.state().room, 1U);
+  EXPECT_EQ(rig.state().open, 1U);
+  rig.transport->warm_up(Driver::kProvider);  // connects to nothing
+  ASSERT_TRUE(rig.all_ended(1));
+  rig.expect_failed(1, Effect::maybe_sent, Cause::timed_out);
+  EXPECT_EQ(rig.state().room, 2U);
+}
+
 // libcurl keeps the first set it has seen for all, unless it is told not to.
 TEST_F(Lane, each_provider_trusts_its_own_authorities_alone) {
   Http1Server server({kGranted, kGranted});

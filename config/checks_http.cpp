@@ -1,0 +1,177 @@
+// Checks of providers of kind = "http": what their keys need of each other.
+#include <algorithm>
+
+#include "config/checks.hpp"
+#include "config/key_spec.hpp"
+#include "config/url.hpp"
+#include "config/value.hpp"
+
+namespace sendonce {
+namespace {
+
+struct Checked {
+  const CheckInput& in;
+  Findings& out;
+  const ProviderConfig& provider;
+
+  void report(std::string_view key, std::string text, std::string remedy) const {
+    report_error(in, out, "provider." + provider.name + "." + std::string(key), std::move(text),
+                 std::move(remedy));
+  }
+};
+
+template <class Visit>
+void each_json(const JsonTemplate& node, Visit&& visit) {
+  if (node.type == JsonTemplate::Type::text) visit(node.text);
+  for (const JsonTemplate& child : node.children) each_json(child, visit);
+}
+
+// Every template with the key that holds it.
+template <class Visit>
+void each_template(const HttpSpec& http, Visit&& visit) {
+  visit("path", http.path);
+  for (const NamedTemplate& t : http.query) visit("query", t.value);
+  for (const NamedTemplate& t : http.headers) visit("headers", t.value);
+  for (const NamedTemplate& t : http.form) visit("form", t.value);
+  if (http.json) each_json(*http.json, [&](const TextTemplate& t) { visit("json", t); });
+  visit("auth.sign", http.auth.sign);
+}
+
+void check_destination(const Checked& c) {
+  const Channel channel = c.provider.http.channel;
+  bool named = false;
+  each_template(c.provider.http, [&](std::string_view key, const TextTemplate& t) {
+    const auto judge = [&](TemplateField field, Channel of) {
+      if (!t.uses(field)) return;
+      if (of != channel)
+        c.report(key,
+                 "{" + std::string(name(field)) + "} is no value of the channel " +
+                     std::string(name(channel)),
+                 "name the destination of this channel");
+      else
+        named = true;
+    };
+    judge(TemplateField::phone, Channel::sms);
+    judge(TemplateField::phone_digits, Channel::sms);
+    judge(TemplateField::email, Channel::email);
+    judge(TemplateField::url, Channel::webhook);
+  });
+  if (!named && channel != Channel::webhook)
+    c.report("channel", "the request nowhere names its destination",
+             channel == Channel::sms ? "put {phone} into it" : "put {email} into it");
+}
+
+void check_target(const Checked& c) {
+  const HttpSpec& http = c.provider.http;
+  const bool to_the_target = http.path.empty();
+  if (!to_the_target) {
+    if (!http.path.source().starts_with('/'))
+      c.report("path", "does not begin with /", "write the path below the endpoint");
+    const bool more = std::ranges::any_of(http.path.parts(), [](const TemplatePart& part) {
+      return !part.field && part.text.find_first_of("?# ") != std::string::npos;
+    });
+    if (more) c.report("path", "holds a query, a fragment or a space", "put parameters into query");
+    if (!http.hosts.empty())
+      c.report("hosts", "has no effect beside path", "remove it: endpoint names the only host");
+    return;
+  }
+  if (http.channel != Channel::webhook)
+    return c.report("path", "missing", "name the path below endpoint");
+  if (!c.provider.endpoint.empty())
+    c.report("endpoint", "has no effect without path",
+             "remove it, or add path to call one endpoint for all targets");
+  if (http.version != HttpVersion::one_one)
+    c.report("version", "HTTP/2 goes to one endpoint only",
+             "write version = \"1.1\", or name endpoint and path");
+  if (http.hosts.empty())
+    c.report("hosts", "missing: whoever publishes could make this process call any address",
+             "name the hosts that may be called, for example [\"hooks.example.com\"]");
+  for (const std::string& host : http.hosts) {
+    const std::string_view rest = std::string_view(host).substr(host.starts_with("*.") ? 2 : 0);
+    const bool clean = rest.find('.') != std::string_view::npos || rest == "localhost";
+    if (!clean || rest.find_first_of("*/:@ ") != std::string_view::npos)
+      c.report("hosts", "not a host name", "write hooks.example.com or *.example.com");
+  }
+}
+
+void check_body(const Checked& c) {
+  const HttpSpec& http = c.provider.http;
+  if (!http.form.empty() && http.json)
+    c.report("json", "there is a form too", "keep one of the two");
+  if (http.method == HttpMethod::get && (!http.form.empty() || http.json))
+    c.report("method", "a GET has no body", "use query, or another method");
+}
+
+void need(const Checked& c, bool there, std::string_view key, std::string_view type) {
+  if (!there)
+    c.report(key, "missing, and auth.type = \"" + std::string(type) + "\" needs it",
+             "add it, or change auth.type");
+}
+
+void check_auth(const Checked& c) {
+  const HttpAuthSpec& auth = c.provider.http.auth;
+  const std::string_view type = choice_text(auth.type);
+  if (auth.type == HttpAuth::none) {
+    if (c.provider.secret)
+      c.report("auth.secret", "has no effect without auth.type", "add auth.type, or remove it");
+    return;
+  }
+  need(c, c.provider.secret.has_value(), "auth.secret", type);
+  if (auth.type == HttpAuth::header || auth.type == HttpAuth::hmac)
+    need(c, !auth.header.empty(), "auth.header", type);
+  if (auth.type == HttpAuth::form) {
+    need(c, !auth.field.empty(), "auth.field", type);
+    if (c.provider.http.json)
+      c.report("auth.type", "form puts the secret into a form, and the body is JSON",
+               "choose another type");
+  }
+  if (auth.type == HttpAuth::hmac) need(c, !auth.sign.empty(), "auth.sign", type);
+  if (auth.type == HttpAuth::oauth2) {
+    need(c, !auth.client_id.empty(), "auth.client_id", type);
+    need(c, !c.provider.token_endpoint.empty(), "auth.token_endpoint", type);
+  } else if (!c.provider.token_endpoint.empty()) {
+    c.report("auth.token_endpoint", "has no effect without auth.type = \"oauth2\"", "remove it");
+  }
+}
+
+void check_idempotency(const Checked& c) {
+  const IdempotencySpec& key = c.provider.http.idempotency;
+  if (key.header.empty()) {
+    if (key.window > Duration{0} || key.replays_errors)
+      c.report("idempotency.header", "missing", "name the header that carries the key");
+    return;
+  }
+  if (key.window == Duration{0})
+    c.report("idempotency.window", "missing",
+             "say how long the endpoint remembers a key, for example \"24h\"");
+  for (const NamedTemplate& header : c.provider.http.headers)
+    if (header.name == key.header)
+      c.report("headers", "names the header of the idempotency key too", "remove it there");
+}
+
+void check_receipt(const Checked& c) {
+  const HttpSpec& http = c.provider.http;
+  const bool accepts = std::ranges::any_of(
+      http.answers, [](const AnswerRule& rule) { return rule.verdict == VerdictClass::accepted; });
+  if (accepts || !http.receipt_pointer.empty() || !http.receipt_header.empty()) return;
+  c.report("answers", "no answer would ever count as accepted",
+           "name receipt.pointer or receipt.header, or add { status = \"2xx\", class = "
+           "\"accepted\" }");
+}
+
+}  // namespace
+
+void check_http(const CheckInput& in, Findings& out) {
+  for (const ProviderConfig& provider : in.config.providers) {
+    if (applies_to(provider.kind) != AppliesTo::http) continue;
+    const Checked c{in, out, provider};
+    check_target(c);
+    check_destination(c);
+    check_body(c);
+    check_auth(c);
+    check_idempotency(c);
+    check_receipt(c);
+  }
+}
+
+}  // namespace sendonce

@@ -1,0 +1,108 @@
+// A provider that is described by configuration alone (kind = "http"): what its request looks like,
+// and what each of its answers means. Read by config/keys_http.cpp, obeyed by classifiers/http/.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plugin/core/clock.hpp"
+#include "plugin/core/verdict.hpp"
+#include "plugin/message/notification.hpp"
+#include "plugin/message/text_template.hpp"
+
+namespace sendonce {
+
+enum class HttpMethod : std::uint8_t { post, put, patch, get };
+enum class HttpVersion : std::uint8_t { two, one_one };
+enum class HttpAuth : std::uint8_t { none, bearer, basic, header, form, hmac, oauth2 };
+enum class HmacEncoding : std::uint8_t { hex, base64 };
+enum class KeyStyle : std::uint8_t { bare, sf_string };  // sf-string: in double quotes, RFC 8941
+
+struct NamedTemplate {
+  std::string name{};
+  TextTemplate value{};
+  friend bool operator==(const NamedTemplate&, const NamedTemplate&) = default;
+};
+using NamedTemplates = std::vector<NamedTemplate>;  // in the order of the file
+
+struct JsonTemplate {
+  enum class Type : std::uint8_t { object, array, text, literal };
+  Type type = Type::object;
+  TextTemplate text{};
+  std::string literal{};  // true, 5, 2.5
+  std::vector<std::string> names{};
+  std::vector<JsonTemplate> children{};
+  friend bool operator==(const JsonTemplate&, const JsonTemplate&) = default;
+};
+
+struct StatusRange {
+  int first = 0;
+  int last = 0;
+  friend bool operator==(const StatusRange&, const StatusRange&) = default;
+};
+
+// A line of the table of answers. Every condition that it names must hold; of several texts, one.
+struct AnswerRule {
+  std::vector<StatusRange> status{};
+  std::string pointer{};                     // RFC 6901, into the JSON body
+  std::vector<std::string> equals{};         // what stands there, numbers as text
+  std::vector<std::string> contains{};       // none of both: that it is there
+  std::string header{};                      // a lower-case name
+  std::vector<std::string> header_equals{};  // none of both: that it is there
+  std::vector<std::string> header_contains{};
+  std::vector<std::string> text{};  // somewhere in the body
+
+  VerdictClass verdict = VerdictClass::ambiguous;
+  std::optional<Effect> effect{};     // default: by class
+  std::optional<FaultScope> scope{};  // default: by class
+  std::string reason{};               // default: what stands at the pointer, or the status
+  Duration retry_after{0};
+  std::string retry_pointer{};  // seconds, in the JSON body
+  friend bool operator==(const AnswerRule&, const AnswerRule&) = default;
+};
+
+struct HttpAuthSpec {
+  HttpAuth type = HttpAuth::none;
+  std::string user{};    // basic
+  std::string header{};  // header, hmac: where it goes
+  std::string field{};   // form
+  std::string prefix{};  // header, hmac
+  TextTemplate sign{};   // hmac: what is signed
+  HmacEncoding encoding = HmacEncoding::hex;
+  std::string timestamp_header{};  // hmac
+  std::string client_id{};         // oauth2
+  std::string scope{};             // oauth2
+  friend bool operator==(const HttpAuthSpec&, const HttpAuthSpec&) = default;
+};
+
+struct IdempotencySpec {
+  std::string header{};  // empty: the provider suppresses no repeat
+  KeyStyle style = KeyStyle::bare;
+  Duration window{0};
+  bool replays_errors = false;
+  friend bool operator==(const IdempotencySpec&, const IdempotencySpec&) = default;
+};
+
+struct HttpSpec {
+  Channel channel = Channel::webhook;
+  HttpMethod method = HttpMethod::post;
+  HttpVersion version = HttpVersion::two;
+  TextTemplate path{};               // empty: the target's own URL
+  std::vector<std::string> hosts{};  // that a target's URL may name
+  NamedTemplates query{};
+  NamedTemplates headers{};
+  NamedTemplates form{};
+  std::optional<JsonTemplate> json{};
+  HttpAuthSpec auth{};
+  IdempotencySpec idempotency{};
+  std::string receipt_pointer{};
+  std::string receipt_header{};
+  std::vector<AnswerRule> answers{};
+  friend bool operator==(const HttpSpec&, const HttpSpec&) = default;
+};
+
+}  // namespace sendonce

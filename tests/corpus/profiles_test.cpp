@@ -1,0 +1,120 @@
+// The shipped profiles: each is read without a finding, and gives every recorded answer of its
+// provider the verdict that it deserves.
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "classifiers/classify_lines.hpp"
+#include "classifiers/http/http_answers.hpp"
+#include "classifiers/http/http_provider.hpp"
+#include "config/loader.hpp"
+#include "tests/corpus/corpus.hpp"
+
+namespace sendonce::test {
+namespace {
+
+constexpr const char* kProfiles = SENDONCE_SOURCE_DIR "/classifiers/profiles";
+
+std::map<std::string, ProviderConfig> profiles() {
+  std::map<std::string, ProviderConfig> out;
+  for (const auto& file : std::filesystem::directory_iterator(kProfiles)) {
+    LoadResult loaded = load_providers(file.path().string());
+    for (const Finding& finding : loaded.findings) ADD_FAILURE() << to_text(finding);
+    if (!loaded.config) continue;
+    for (ProviderConfig& provider : loaded.config->providers)
+      out.emplace(provider.name, std::move(provider));
+  }
+  return out;
+}
+
+std::vector<Json> lines() {
+  std::ifstream file(SENDONCE_SOURCE_DIR "/tests/corpus/profiles.jsonl");
+  std::vector<Json> out;
+  for (std::string line; std::getline(file, line);) out.push_back(Json::parse(line));
+  return out;
+}
+
+OtherJudge judge_of(const std::map<std::string, ProviderConfig>& all) {
+  return [&all](std::string_view provider, const CallResult& result,
+                WallTime now) -> std::optional<Verdict> {
+    const auto found = all.find(std::string(provider));
+    if (found == all.end()) return std::nullopt;
+    return judge_http(found->second.http, result, now);
+  };
+}
+
+TEST(Profiles, hold_what_they_should) {
+  std::vector<std::string> names;
+  for (const auto& [name, provider] : profiles()) names.push_back(name);
+  EXPECT_THAT(names, testing::ElementsAre("postmark", "resend", "sendgrid", "telnyx", "twilio",
+                                          "vonage", "webhook"));
+}
+
+TEST(Profiles, every_line_has_its_class_and_effect) {
+  const auto all = profiles();
+  std::map<std::string, int> count;
+  for (const Json& line : lines()) {
+    const auto out = classify_line(line.dump(), 1, kNow, judge_of(all));
+    ASSERT_TRUE(out) << out.error().text;
+    const Json verdict = Json::parse(*out);
+    EXPECT_EQ(verdict["class"], line["expected_class"]) << line.dump() << '\n' << *out;
+    const std::string effect = line["expected_class"] == "accepted" ? "sent"
+                               : line["maybe_sent"].get<bool>()     ? "maybe_sent"
+                                                                    : "not_sent";
+    EXPECT_EQ(verdict["effect"], effect) << line.dump() << '\n' << *out;
+    ++count[line.at("provider")];
+  }
+  EXPECT_EQ(count["twilio"], 9);
+  EXPECT_EQ(count["resend"], 6);
+  EXPECT_EQ(count["vonage"], 4);
+}
+
+// A cut body has no receipt and no code: it ends nobody's number and is never accepted.
+TEST(Profiles, a_cut_body_neither_ends_a_destination_nor_counts_as_accepted) {
+  const auto all = profiles();
+  for (Json line : lines()) {
+    if (!line["body"].is_string() || line["provider"] == "webhook") continue;
+    const std::string body = line["body"];
+    for (std::size_t at = 0; at < body.size(); ++at) {
+      if (body.substr(at).find_first_not_of(" \r\n") == std::string::npos) break;
+      line["body"] = body.substr(0, at);
+      const auto out = classify_line(line.dump(), 1, kNow, judge_of(all));
+      ASSERT_TRUE(out) << out.error().text;
+      const Json verdict = Json::parse(*out);
+      EXPECT_NE(verdict["class"], "accepted") << line.dump();
+      EXPECT_NE(verdict["class"], "token_terminal") << line.dump();
+      EXPECT_NE(verdict["fault"], "device") << line.dump();
+    }
+  }
+}
+
+TEST(Profiles, make_a_request_of_a_notification) {
+  for (const auto& [name, config] : profiles()) {
+    auto provider = make_http_provider({.spec = config.http,
+                                        .endpoint = config.endpoint,
+                                        .token_endpoint = config.token_endpoint,
+                                        .secret = Credential("user:secret")});
+    ASSERT_TRUE(provider.has_value()) << name << ": " << provider.error().text;
+    Notification note{.event_id = "e", .recipient = "u", .channel = config.http.channel};
+    note.content.title = "On its way";
+    note.content.body = "Parcel \"8812\" left";
+    Target target{.destination = Destination(config.http.channel == Channel::sms ? "+15555550100"
+                                             : config.http.channel == Channel::email
+                                                 ? "a@example.com"
+                                                 : "https://example.com/x")};
+    const Key key{};
+    const NidDigest nid{};
+    const auto request = (*provider)->prepare({note, target, key, nid, "c", WallTime::max()}, kNow);
+    ASSERT_TRUE(request.has_value()) << name << ": " << request.error().text;
+    if (config.http.json) {
+      EXPECT_TRUE(Json::accept(request->body)) << name << ": " << request->body;
+    }
+    EXPECT_EQ(request->body.find("html"), std::string::npos) << name << ": " << request->body;
+  }
+}
+
+}  // namespace
+}  // namespace sendonce::test

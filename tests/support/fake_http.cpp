@@ -1,0 +1,45 @@
+#include "tests/support/fake_http.hpp"
+
+namespace sendonce::test {
+
+FakeHttp::Judged FakeHttp::judge(const Request& request) const {
+  Judged out;
+  out.destination = std::string_view(request.path).substr(std::string_view("/hook/").size());
+  out.destination = out.destination.substr(0, out.destination.find('?'));
+  out.key = request.headers.find("idempotency-key").value_or("");
+  if (request.method != "POST" && request.method != "PUT") out.reason = "method";
+  if (!config_.authorization.empty() && request.headers.find("authorization") !=
+                                            std::optional<std::string_view>(config_.authorization))
+    out.reason = "unauthorized";
+  const auto known = taken_.find(std::string(out.key));
+  if (!out.reason.empty() || out.key.empty() || known == taken_.end()) return out;
+  out.known = known->second.body == request.body;
+  if (!out.known) out.reason = "Idempotency-Key is already used";
+  return out;
+}
+
+void FakeHttp::take(const Judged& judged, const Request& request) {
+  latest_ = "msg-" + std::to_string(++count_);
+  if (!judged.key.empty()) taken_[std::string(judged.key)] = {request.body, latest_};
+}
+
+void FakeHttp::write(const Judged& judged, Reply& reply) const {
+  const auto known = taken_.find(std::string(judged.key));
+  reply.status = 200;
+  reply.headers.add("content-type", "application/json");
+  if (judged.known) reply.headers.add("idempotent-replayed", "true");
+  reply.body = R"({"id":")" + (known == taken_.end() ? latest_ : known->second.id) + R"("})";
+}
+
+void FakeHttp::write_refused(std::string_view reason, Reply& reply) {
+  reply.status = reason == "method" ? 405 : reason == "unauthorized" ? 401 : 422;
+  reply.headers.add("content-type", "application/problem+json");
+  reply.body = R"({"title":")" + std::string(reason) + R"("})";
+}
+
+void FakeHttp::write_scripted(const Action& action, Reply& reply) {
+  if (action.status != 0) reply.status = action.status;
+  if (!action.reason.empty()) reply.body = R"({"code":")" + action.reason + R"("})";
+}
+
+}  // namespace sendonce::test

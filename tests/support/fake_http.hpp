@@ -1,0 +1,50 @@
+// A generic endpoint as a test wants it: POST /hook/DESTINATION is taken and answered with
+// {"id":"msg-N"}. It knows repeats by Idempotency-Key: the same request again gets the first
+// answer and is not taken again, another body under a known key gets 422
+// (draft-ietf-httpapi-idempotency-key-header).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "tests/support/http_message.hpp"
+#include "tests/support/script.hpp"
+
+namespace sendonce::test {
+
+struct HttpConfig {
+  std::string authorization{};  // that every request must carry; empty: none
+};
+
+// On the server's thread.
+class FakeHttp {
+ public:
+  explicit FakeHttp(HttpConfig config) : config_(std::move(config)) {}
+
+  struct Judged {
+    std::string_view destination{};  // as it stands in the path
+    std::string_view key{};
+    std::string_view reason{};  // not empty: refused
+    bool known = false;         // a repeat
+  };
+  [[nodiscard]] Judged judge(const Request& request) const;
+  // The provider has taken it, whether or not its answer arrives.
+  void take(const Judged& judged, const Request& request);
+  void write(const Judged& judged, Reply& reply) const;
+  static void write_refused(std::string_view reason, Reply& reply);
+  static void write_scripted(const Action& action, Reply& reply);
+
+ private:
+  struct Taken {
+    std::string body{};
+    std::string id{};
+  };
+  HttpConfig config_;
+  std::unordered_map<std::string, Taken> taken_{};  // by key
+  std::string latest_{};                            // the id of a request without a key
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace sendonce::test

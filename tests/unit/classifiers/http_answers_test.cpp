@@ -1,0 +1,108 @@
+#include "classifiers/http/http_answers.hpp"
+
+#include <gtest/gtest.h>
+
+#include "classifiers/json_pointer.hpp"
+#include "tests/unit/classifiers/fixtures.hpp"
+
+namespace sendonce::test {
+namespace {
+
+AnswerRule rule(int status, VerdictClass verdict) {
+  AnswerRule out;
+  if (status != 0) out.status = {{status, status}};
+  out.verdict = verdict;
+  return out;
+}
+
+TEST(JsonPointer, FindsWhatStandsThere) {
+  const auto tree = parse_json_tree(R"({"a":[{"b":1},{"b":2},{"c":3}],"x/y":{"~":4}})");
+  ASSERT_TRUE(tree.has_value());
+  const auto count = [&](std::string_view p) { return at_pointer(*tree, p).size(); };
+  EXPECT_EQ(at_pointer(*tree, "/a/1/b").front()->text, "2");
+  EXPECT_EQ(at_pointer(*tree, "/x~1y/~0").front()->text, "4");
+  EXPECT_EQ(count("/a/*/b"), 2U);
+  EXPECT_EQ(count(""), 1U);
+  for (const char* nowhere : {"/a/3", "/a/01", "/a/-", "/b", "a", "/a/b", "/*"})
+    EXPECT_EQ(count(nowhere), 0U) << nowhere;
+}
+
+TEST(HttpAnswers, TheFirstLineThatMatchesWins) {
+  HttpSpec spec;
+  spec.receipt_pointer = "/id";
+  spec.answers = {rule(400, VerdictClass::token_terminal), rule(400, VerdictClass::payload_error)};
+  spec.answers[0].pointer = "/code";
+  spec.answers[0].equals = {"7"};
+  EXPECT_EQ(judge_http(spec, answer(400, R"({"code":7})"), kNow).name,
+            VerdictClass::token_terminal);
+  EXPECT_EQ(judge_http(spec, answer(400, R"({"code":"7"})"), kNow).reason, "http_400 7");
+  EXPECT_EQ(judge_http(spec, answer(400, R"({"code":8})"), kNow).name, VerdictClass::payload_error);
+  EXPECT_EQ(judge_http(spec, answer(400, R"({"code":7)"), kNow).name, VerdictClass::payload_error);
+}
+
+TEST(HttpAnswers, AcceptedNeedsItsReceipt) {
+  HttpSpec spec;
+  spec.receipt_pointer = "/id";
+  const Verdict with = judge_http(spec, answer(202, R"({"id":17})"), kNow);
+  EXPECT_EQ(with.effect, Effect::sent);
+  EXPECT_EQ(with.message_id, "17");
+  spec.answers = {rule(202, VerdictClass::accepted)};
+  for (const char* body :
+       {"", "{}", R"({"id":null})", R"({"id":{}})", R"({"id":"a b"})", R"({"id":)"}) {
+    const Verdict without = judge_http(spec, answer(202, body), kNow);
+    EXPECT_EQ(without.effect, Effect::maybe_sent) << body;
+    EXPECT_TRUE(without.receipt_missing) << body;
+  }
+  spec.receipt_pointer.clear();
+  EXPECT_EQ(judge_http(spec, answer(202), kNow).effect, Effect::sent);
+  spec.receipt_header = "x-id";
+  EXPECT_EQ(judge_http(spec, answer(202), kNow).effect, Effect::maybe_sent);
+  EXPECT_EQ(judge_http(spec, answer(202, "", {{"x-id", "m"}}), kNow).message_id, "m");
+}
+
+TEST(HttpAnswers, AServerErrorMayHaveSent) {
+  HttpSpec spec;
+  for (const int status : {500, 502, 503, 504, 599}) {
+    const Verdict v = judge_http(spec, answer(status), kNow);
+    EXPECT_EQ(v.name, VerdictClass::ambiguous) << status;
+    EXPECT_EQ(v.effect, Effect::maybe_sent) << status;
+  }
+  spec.idempotency.header = "idempotency-key";
+  const Verdict v = judge_http(spec, answer(503, "", {{"retry-after", "7"}}), kNow);
+  EXPECT_EQ(v.name, VerdictClass::retryable);
+  EXPECT_EQ(v.effect, Effect::maybe_sent);
+  EXPECT_EQ(v.retry_after, seconds(7));
+}
+
+TEST(HttpAnswers, TryAgainDoesNotMeanThatNothingWasDone) {
+  HttpSpec spec;
+  spec.answers = {rule(409, VerdictClass::retryable)};
+  EXPECT_EQ(judge_http(spec, answer(409), kNow).effect, Effect::maybe_sent);
+  spec.answers[0].effect = Effect::not_sent;
+  EXPECT_EQ(judge_http(spec, answer(409), kNow).effect, Effect::not_sent);
+}
+
+TEST(HttpAnswers, WaitsAsLongAsIsNamed) {
+  HttpSpec spec;
+  spec.answers = {rule(0, VerdictClass::throttled)};
+  spec.answers[0].text = {"limit"};
+  spec.answers[0].retry_after = seconds(5);
+  spec.answers[0].retry_pointer = "/wait";
+  EXPECT_EQ(judge_http(spec, answer(400, "limit"), kNow).retry_after, seconds(5));
+  EXPECT_EQ(judge_http(spec, answer(400, R"({"m":"limit","wait":9})"), kNow).retry_after,
+            seconds(9));
+  EXPECT_EQ(judge_http(spec, answer(400, "limit", {{"retry-after", "3"}}), kNow).retry_after,
+            seconds(3));
+  EXPECT_EQ(judge_http(spec, answer(429), kNow).retry_after, minutes(1));
+}
+
+TEST(HttpAnswers, AFailureIsWhatTheTransportProved) {
+  const HttpSpec spec;
+  EXPECT_EQ(judge_http(spec, failure(Effect::not_sent, Cause::connect), kNow).effect,
+            Effect::not_sent);
+  EXPECT_EQ(judge_http(spec, failure(Effect::maybe_sent, Cause::timed_out), kNow).name,
+            VerdictClass::ambiguous);
+}
+
+}  // namespace
+}  // namespace sendonce::test

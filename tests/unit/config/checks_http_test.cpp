@@ -1,0 +1,153 @@
+// kind = "http": what is refused, and at which place.
+#include <gmock/gmock.h>
+
+#include "config/effective.hpp"
+#include "tests/unit/config/fixture.hpp"
+
+namespace sendonce::test {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Its first line is number 14.
+constexpr std::string_view kGate = R"([provider.gate]
+kind = "http"
+channel = "sms"
+endpoint = "https://gate.example.com"
+path = "/v1/{ref?}"
+json = { to = "{phone}", text = "{body}", n = 1, on = true, list = ["{title?}"] }
+receipt = { pointer = "/id" }
+answers = [{ status = [400, "5xx"], pointer = "/code", equals = 7, class = "config_error" }]
+)";
+constexpr std::string_view kClass = R"([class.sms]
+subject = "notify.sms.>"
+expires = "3m"
+retention = "2d"
+ambiguous = { default = "give-up" }
+route = { sms = ["gate"] }
+)";
+
+std::string text_with(std::string_view from, std::string_view to, std::string_view more = {}) {
+  std::string gate = std::string(kGate) + std::string(more) + "\n" + std::string(kClass);
+  if (!from.empty()) gate.replace(gate.find(from), from.size(), to);
+  return good() + gate;
+}
+
+std::vector<std::string> with(std::string_view from, std::string_view to,
+                              std::string_view more = {}) {
+  return findings_of(text_with(from, to, more));
+}
+std::vector<std::string> more(std::string_view line) {
+  return with("", "", line);
+}
+
+TEST(CheckHttp, AGoodOneHasNoFinding) {
+  EXPECT_THAT(with("", ""), IsEmpty());
+}
+
+TEST(CheckHttp, TheEffectiveFormIsReadAsTheSame) {
+  const Config config = config_of(text_with(
+      "", "",
+      "auth = { type = \"hmac\", secret = \"cred:s\", header = \"X-Sig\", sign = \"{key}\" }"));
+  const LoadResult again = load_config_text(effective_toml(config), "effective.toml");
+  ASSERT_TRUE(again.config.has_value());
+  EXPECT_EQ(again.config->providers[1].http, config.providers[1].http);
+  EXPECT_EQ(again.config->providers[1].kind, ProviderKind::sms);
+  EXPECT_EQ(again.config->hash, config.hash);
+}
+
+TEST(CheckHttp, TemplatesAreRefusedWhereTheyStand) {
+  EXPECT_THAT(with("{body}", "{bdoy}"),
+              ElementsAre("t.toml:19:33: error: provider.gate.json: character 1: there is no such "
+                          "value, did you mean {body}?; docs/providers.md lists the values"));
+  EXPECT_THAT(with("{phone}", "{email}"),
+              Contains(HasSubstr("{email} is no value of the channel sms")));
+  EXPECT_THAT(with("{phone}", "x"), ElementsAre(HasSubstr("nowhere names its destination")));
+  EXPECT_THAT(more("headers = { Host = \"x\" }"),
+              ElementsAre(HasSubstr("belongs to the connection")));
+  EXPECT_THAT(more("headers = { \"a b\" = \"x\" }"),
+              ElementsAre(HasSubstr("not the name of a header")));
+}
+
+TEST(CheckHttp, AnswersClaimNoMoreThanTheySay) {
+  const auto answers = [](std::string_view rule) {
+    return with(
+        "{ status = [400, \"5xx\"], pointer = \"/code\", equals = 7, class = \"config_error\" }",
+        rule);
+  };
+  EXPECT_THAT(answers("{ status = \"2xx\", class = \"accepted\" }"), IsEmpty());
+  EXPECT_THAT(answers("{ status = 410, class = \"token_terminal\" }"), IsEmpty());
+  EXPECT_THAT(answers("{ status = 404, class = \"token_terminal\" }"),
+              ElementsAre(HasSubstr("a status alone does not end a destination")));
+  EXPECT_THAT(answers("{ status = 500, class = \"accepted\" }"),
+              ElementsAre(HasSubstr("only a 2xx is accepted")));
+  EXPECT_THAT(answers("{ status = 200, class = \"payload_error\" }"),
+              ElementsAre(HasSubstr("a 2xx says that it was taken")));
+  EXPECT_THAT(answers("{ status = 500, class = \"ambiguous\", effect = \"not_sent\" }"),
+              ElementsAre(HasSubstr("may have been sent")));
+  EXPECT_THAT(answers("{ class = \"throttled\" }"), ElementsAre(HasSubstr("every answer")));
+  EXPECT_THAT(answers("{ status = 400 }"), ElementsAre(HasSubstr("has no class")));
+  EXPECT_THAT(answers("{ status = 99, class = \"throttled\" }"),
+              ElementsAre(HasSubstr("not a status")));
+  EXPECT_THAT(answers("{ staus = 400, class = \"throttled\" }"),
+              ElementsAre(HasSubstr("did you mean status?")));
+  EXPECT_THAT(answers("{ status = 400, equals = 3, class = \"throttled\" }"),
+              ElementsAre(HasSubstr("need a pointer")));
+  EXPECT_THAT(with("receipt = { pointer = \"/id\" }", "method = \"PUT\""),
+              ElementsAre(HasSubstr("no answer would ever count as accepted")));
+}
+
+TEST(CheckHttp, AuthNamesWhatItNeeds) {
+  EXPECT_THAT(more("auth = { type = \"bearer\" }"), ElementsAre(HasSubstr("auth.secret: missing")));
+  EXPECT_THAT(more("auth = { type = \"header\", secret = \"cred:s\" }"),
+              ElementsAre(HasSubstr("auth.header: missing")));
+  EXPECT_THAT(more("auth = { type = \"oauth2\", secret = \"cred:s\" }"),
+              ElementsAre(HasSubstr("auth.client_id"), HasSubstr("auth.token_endpoint")));
+  EXPECT_THAT(more("auth = { type = \"form\", secret = \"cred:s\", field = \"k\" }"),
+              ElementsAre(HasSubstr("the body is JSON")));
+}
+
+TEST(CheckHttp, AWebhookCallsOnlyKnownHosts) {
+  const auto hook = [](std::string_view more) {
+    return findings_of(good() + "[provider.hook]\nkind = \"http\"\nchannel = \"webhook\"\n" +
+                       "answers = [{ status = \"2xx\", class = \"accepted\" }]\n" +
+                       std::string(more) +
+                       "[class.hook]\nsubject = \"notify.hook.>\"\nexpires = \"3m\"\n"
+                       "retention = \"2d\"\nambiguous = { default = \"give-up\" }\n"
+                       "route = { webhook = [\"hook\"] }\n");
+  };
+  EXPECT_THAT(hook("version = \"1.1\"\nhosts = [\"*.example.com\"]\n"), IsEmpty());
+  EXPECT_THAT(hook("version = \"1.1\"\n"), ElementsAre(HasSubstr("hosts: missing")));
+  EXPECT_THAT(hook("version = \"1.1\"\nhosts = [\"*\"]\n"),
+              ElementsAre(HasSubstr("not a host name")));
+  EXPECT_THAT(hook("hosts = [\"a.example.com\"]\n"), ElementsAre(HasSubstr("HTTP/2 goes to one")));
+}
+
+TEST(CheckHttp, ResendWithKeyNeedsAKeyThatIsKnownForLongEnough) {
+  const auto keyed = [](std::string_view idempotency) {
+    std::string text = text_with("give-up", "resend-with-key", idempotency);
+    return findings_of(text);
+  };
+  EXPECT_THAT(keyed(""), ElementsAre(HasSubstr("nothing to do \"resend-with-key\" with")));
+  EXPECT_THAT(keyed("idempotency = { header = \"Idempotency-Key\", window = \"24h\" }"), IsEmpty());
+  EXPECT_THAT(keyed("idempotency = { header = \"Idempotency-Key\", window = \"3m\" }"),
+              ElementsAre(HasSubstr("remembers keys for 3m")));
+  EXPECT_THAT(keyed("idempotency = { header = \"Idempotency-Key\" }"),
+              Contains(HasSubstr("idempotency.window: missing")));
+  EXPECT_THAT(keyed("idempotency = { header = \"I-K\", window = \"24h\", replays_errors = true }"),
+              ElementsAre(HasSubstr("replays_errors")));
+  EXPECT_THAT(findings_of(text_with("give-up", "lookup")),
+              ElementsAre(HasSubstr("nothing to do \"lookup\" with")));
+}
+
+TEST(CheckHttp, APushProviderHasNoneOfItsKeys) {
+  EXPECT_THAT(findings_of(with_line(good(), 6, "topic = \"t\"\npath = \"/x\"")),
+              ElementsAre(HasSubstr("has no meaning for this kind of provider; remove it, or set "
+                                    "kind = \"http\"")));
+}
+
+}  // namespace
+}  // namespace sendonce::test
