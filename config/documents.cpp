@@ -88,30 +88,24 @@ std::vector<std::string> drop_ins(const std::string& main_path, Findings& findin
 
 }  // namespace
 
+void Documents::add_file(const std::string& path, bool main, Findings& findings) {
+  auto root = parse_toml_file(path);
+  if (root)
+    add(*std::move(root), main, findings);
+  else
+    findings.push_back(std::move(root).error());
+}
+
 Documents Documents::from_files(const std::string& main_path, Findings& findings) {
   Documents out;
-  auto main = parse_toml_file(main_path);
-  if (main)
-    out.add(*std::move(main), true, findings);
-  else
-    findings.push_back(std::move(main).error());
-  for (const std::string& path : drop_ins(main_path, findings)) {
-    auto root = parse_toml_file(path);
-    if (root)
-      out.add(*std::move(root), false, findings);
-    else
-      findings.push_back(std::move(root).error());
-  }
+  out.add_file(main_path, true, findings);
+  for (const std::string& path : drop_ins(main_path, findings)) out.add_file(path, false, findings);
   return out;
 }
 
 Documents Documents::from_fragment(const std::string& path, Findings& findings) {
   Documents out;
-  auto root = parse_toml_file(path);
-  if (root)
-    out.add(*std::move(root), false, findings);
-  else
-    findings.push_back(std::move(root).error());
+  out.add_file(path, false, findings);
   return out;
 }
 

@@ -43,6 +43,7 @@ class Documents {
  private:
   Documents() = default;
   void add(TomlNode root, bool main, Findings& findings);
+  void add_file(const std::string& path, bool main, Findings& findings);
   void sort_in(const std::string& name, const TomlNode& node, Findings& findings);
   void sort_in_defaults(const TomlNode& defaults, Findings& findings);
 
