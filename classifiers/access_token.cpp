@@ -88,13 +88,13 @@ Verdict judge_oauth(const CallResult& result, WallTime now) {
 }
 
 bool AccessToken::ready(WallTime now) const {
-  return !authorization_.empty() && now + kLastUse < ends_;
+  return !authorization_.empty() && now + std::min(kLastUse, life_ / 8) < ends_;
 }
 
 bool AccessToken::due(WallTime now) const {
   // A token that seems to live for more than a day was fetched under another clock.
-  const bool due =
-      authorization_.empty() || refused_ || now + kRenewBefore >= ends_ || ends_ - now > hours(24);
+  const bool due = authorization_.empty() || refused_ ||
+                   now + std::min(kRenewBefore, life_ / 4) >= ends_ || ends_ - now > hours(24);
   if (!due) return false;
   // More than was named is left only when the clock was set back.
   return !not_before_ || now >= *not_before_ || *not_before_ - now > wait_;
@@ -104,7 +104,8 @@ Verdict AccessToken::accept(const CallResult& result, WallTime now) {
   Verdict v = judge_oauth(result, now);
   if (const auto token = token_in(result)) {
     authorization_ = "Bearer " + token->text;
-    ends_ = now + token->life;
+    life_ = token->life;
+    ends_ = now + life_;
     fetched_ = now;
     after_refusal_ = std::exchange(refused_, false);
     failures_ = 0;

@@ -32,6 +32,7 @@ class AccessToken {
  private:
   std::string authorization_{};
   WallTime ends_{};                       // of the token at hand
+  Duration life_{};                       // the token at hand: all of it
   WallTime fetched_{};                    // the token at hand
   std::optional<WallTime> not_before_{};  // after a failed exchange
   Duration wait_{};                       // until then, as it was named

@@ -19,6 +19,7 @@ struct Capabilities {
   Channel channel = Channel::push;
   bool idempotency_key = false;      // suppresses a repeat: allows `resend-with-key`
   std::string idempotency_header{};  // that carries it, in lower case
+  Duration idempotency_window{};     // for so long after the first call
   bool lookup = false;               // can be asked what became of a key: allows `lookup`
   bool acts_on_whole = true;         // a request cut before its end was not acted on
   bool many_origins = false;         // calls go where their targets say: origin_of()

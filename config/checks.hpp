@@ -40,7 +40,9 @@ void check_apple_ids(const CheckInput& in, Findings& out);  // 10 letters and di
 void check_routes(const CheckInput& in, Findings& out);     // known providers of the channel
 void check_policies(const CheckInput& in, Findings& out);   // the provider can do what is asked
 void check_rates(const CheckInput& in, Findings& out);      // a class within its providers
-void check_http(const CheckInput& in, Findings& out);       // checks_http.cpp: kind = "http"
+// "host" or "*.domain", lower case, perhaps with ":port"; never an address.
+[[nodiscard]] bool is_origin(std::string_view text);
+void check_http(const CheckInput& in, Findings& out);  // checks_http.cpp: kind = "http"
 
 // ---- classes: checks_class.cpp
 void check_claims(const CheckInput& in, Findings& out);     // claim >= call + slack

@@ -86,12 +86,11 @@ void check_target(const Checked& c) {
   if (http.hosts.empty())
     c.report("hosts", "missing: whoever publishes could make this process call any address",
              "name the hosts that may be called, for example [\"hooks.example.com\"]");
-  for (const std::string& host : http.hosts) {
-    const std::string_view rest = std::string_view(host).substr(host.starts_with("*.") ? 2 : 0);
-    const bool clean = rest.find('.') != std::string_view::npos || rest == "localhost";
-    if (!clean || rest.find_first_of("*/:@ ") != std::string_view::npos)
-      c.report("hosts", "not a host name", "write hooks.example.com or *.example.com");
-  }
+  for (const std::string& host : http.hosts)
+    if (!is_origin(host))
+      c.report(
+          "hosts", "\"" + host + "\" is no host name",
+          "write hooks.example.com or *.example.com in lower case, with :port unless it is 443");
 }
 
 void check_body(const Checked& c) {

@@ -123,20 +123,6 @@ void check_token_endpoint(const CheckInput& in, Findings& out, const ProviderCon
                  "write https; http is for loopback addresses and needs insecure = true");
 }
 
-// A name and no address: who may be called is what keeps a browser from naming what we can reach.
-bool is_origin(std::string_view text) {
-  if (text.starts_with("*.")) {
-    text.remove_prefix(2);
-    if (text.find('.') == std::string_view::npos) return false;
-  }
-  const std::string whole = "https://" + std::string(text);
-  const std::optional<UrlParts> url = split_url(whole);
-  if (!url || url->has_user || !url->path.empty() || text.starts_with('[')) return false;
-  const std::string_view last = url->host.substr(url->host.rfind('.') + 1);
-  return !last.empty() && (last.front() < '0' || last.front() > '9') &&
-         std::ranges::none_of(text, [](char c) { return c >= 'A' && c <= 'Z'; });
-}
-
 void check_webpush(const CheckInput& in, Findings& out, const ProviderConfig& provider) {
   if (provider.kind != ProviderKind::webpush) return;
   const std::string field = field_of(provider, "origins");
@@ -152,6 +138,20 @@ void check_webpush(const CheckInput& in, Findings& out, const ProviderConfig& pr
 }
 
 }  // namespace
+
+// A name and no address: who may be called is what keeps a browser from naming what we can reach.
+bool is_origin(std::string_view text) {
+  if (text.starts_with("*.")) {
+    text.remove_prefix(2);
+    if (text.find('.') == std::string_view::npos) return false;
+  }
+  const std::string whole = "https://" + std::string(text);
+  const std::optional<UrlParts> url = split_url(whole);
+  if (!url || url->has_user || !url->path.empty() || text.starts_with('[')) return false;
+  const std::string_view last = url->host.substr(url->host.rfind('.') + 1);
+  return !last.empty() && (last.front() < '0' || last.front() > '9') &&
+         std::ranges::none_of(text, [](char c) { return c >= 'A' && c <= 'Z'; });
+}
 
 void check_providers(const CheckInput& in, Findings& out) {
   check_calls(in, out);

@@ -45,6 +45,11 @@ Refused refused_name(const TomlNode& node, std::string_view header) {
       "connection", "content-length", "expect", "host", "keep-alive", "te", "transfer-encoding"};
   if (std::ranges::find(kOurs, lower(header)) != kOurs.end())
     return refusal(node, "a header that belongs to the connection", "leave it out");
+  constexpr std::array<std::string_view, 3> kCredentials{"authorization", "cookie",
+                                                         "proxy-authorization"};
+  if (std::ranges::find(kCredentials, lower(header)) != kCredentials.end())
+    return refusal(node, "a header that carries a credential, which does not belong into this file",
+                   "use auth, which names a file for it");
   return {};
 }
 

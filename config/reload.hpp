@@ -13,7 +13,7 @@ namespace sendonce {
 struct Change {
   std::string field{};  // "class.otp.retry.first"; a whole table when it came or went
   OnReload applies = OnReload::restart;
-  std::string before{};  // TOML; empty: not set. References, never secrets
+  std::string before{};  // TOML; empty: not set. "(not shown)" where it may hold a secret
   std::string after{};
 };
 

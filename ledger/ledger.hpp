@@ -128,6 +128,7 @@ struct Claimed {
   RequestHash request{};               // of the first call that may have been sent
   bool receipt_missing = false;        // an earlier 2xx came without its receipt (law 6)
   WallTime deadline{WallTime::max()};  // the row's; a later duplicate has a later one of its own
+  WallTime created{};                  // of the row: no call came before
 };
 struct Busy {
   WallTime until{};

@@ -80,7 +80,8 @@ Claimed claimed_reply(const Row& row, bool taken_over) {
           .taken_over = taken_over,
           .request = row.request,
           .receipt_missing = std::ranges::any_of(row.receipts, is_receipt_missing),
-          .deadline = row.deadline};
+          .deadline = row.deadline,
+          .created = row.created};
 }
 
 Done done_reply(const Row& row, bool now) {
@@ -129,7 +130,8 @@ ClaimDecision take_claim(Row&& row, bool taken_over, const ClaimRequest& request
   row.provider = bounded(request.provider, kNameMax);
   row.ref = bounded(request.ref, kRefMax);
   // Before the call: whoever finds the claim left behind must know what it may have sent.
-  if (row.effect == Effect::not_sent || row.request == RequestHash{}) row.request = request.request;
+  // One in doubt whose call nobody knows stays so: no repeat is the same.
+  if (row.effect == Effect::not_sent) row.request = request.request;
   ClaimDecision decision;
   decision.reply = claimed_reply(row, taken_over);
   decision.fence_used = true;

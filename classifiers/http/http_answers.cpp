@@ -146,6 +146,14 @@ Verdict accepted_with(std::string_view receipt) {
   return v;
 }
 
+// What such an answer leaves open is not known by its line either, unless that says so: the request
+// may have been carried out before it failed, or before it was redirected. 307 and 308 ask for the
+// same request elsewhere (RFC 9110 15.4.8, 15.4.9).
+bool may_have_acted(int status) {
+  const bool elsewhere = status >= 300 && status < 400 && status != 307 && status != 308;
+  return elsewhere || status == 408 || status >= 500;
+}
+
 Verdict by_rule(const HttpSpec& spec, const AnswerRule& rule, const Seen& seen, WallTime now) {
   if (rule.verdict == VerdictClass::accepted) {
     const std::string_view receipt = receipt_in(spec, seen);
@@ -155,7 +163,8 @@ Verdict by_rule(const HttpSpec& spec, const AnswerRule& rule, const Seen& seen, 
   Verdict v =
       judged(rule.verdict, rule.scope.value_or(usual_scope(rule.verdict)), reason_of(rule, seen));
   // "Try again" does not say that nothing was done; a line must say so.
-  if (v.name == VerdictClass::retryable) v.effect = Effect::maybe_sent;
+  if (v.name == VerdictClass::retryable || may_have_acted(seen.answer.status))
+    v.effect = Effect::maybe_sent;
   if (rule.effect) v.effect = *rule.effect;
   v.receipt_missing = v.effect == Effect::maybe_sent && is_success(seen.answer.status);
   v.refresh_credential =
@@ -168,6 +177,7 @@ Verdict by_status(const HttpSpec& spec, const Seen& seen, WallTime now) {
   Verdict v = judge_status(seen.answer, now);
   const bool server_error = seen.answer.status >= 500 && seen.answer.status < 600;
   if (server_error && spec.idempotency.header.empty()) v.name = VerdictClass::ambiguous;
+  if (may_have_acted(seen.answer.status)) v.effect = Effect::maybe_sent;
   v.refresh_credential = seen.answer.status == 401 && spec.auth.type == HttpAuth::oauth2;
   return v;
 }

@@ -78,6 +78,7 @@ Result<void> HttpCredential::apply(HttpRequest& request, std::string_view path,
       request.headers.add(spec_.header, spec_.prefix + secret_.expose(), true);
       return {};
     case HttpAuth::form:
+      request.credential_at = request.body.size();
       add_field(request.body, spec_.field, secret_.expose());
       return {};
     case HttpAuth::hmac:

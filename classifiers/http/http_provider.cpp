@@ -14,6 +14,9 @@
 namespace sendonce {
 namespace {
 
+constexpr std::string_view kHttps = "https://";  // of a target, in any case
+constexpr std::size_t kHeaderMax = 8 * 1024;
+
 ProviderKind kind_of(Channel channel) {
   if (channel == Channel::sms) return ProviderKind::sms;
   return channel == Channel::email ? ProviderKind::email : ProviderKind::http;
@@ -24,24 +27,26 @@ std::string_view method_name(HttpMethod method) {
   return kNames.at(static_cast<std::size_t>(method));
 }
 
-// The host of an https URL in normal form, in lower case.
-std::string host_of(std::string_view url) {
-  url.remove_prefix(std::string_view("https://").size());
-  const std::string_view authority = url.substr(0, url.find_first_of("/?"));
-  const std::size_t bracket = authority.rfind(']');
-  std::string host(
-      authority.substr(0, authority.find(':', bracket == std::string_view::npos ? 0 : bracket)));
+// Of an https URL in normal form: in lower case, without the port when it is 443.
+std::string authority_of(std::string_view url) {
+  url.remove_prefix(kHttps.size());
+  std::string_view authority = url.substr(0, url.find_first_of("/?"));
+  if (authority.ends_with(":443")) authority.remove_suffix(std::string_view(":443").size());
+  std::string host(authority);
   for (char& c : host)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return host;
 }
 
-bool allows(const std::vector<std::string>& hosts, std::string_view host) {
-  return std::ranges::any_of(hosts, [host](std::string_view allowed) {
-    if (!allowed.starts_with("*.")) return host == allowed;
-    allowed.remove_prefix(1);
-    return host.size() > allowed.size() && host.ends_with(allowed);
+// The entry, "host" or "*.domain" with ":port" unless that is 443, that the URL is allowed by.
+const std::string* allowed(const std::vector<std::string>& hosts, std::string_view url) {
+  const std::string host = authority_of(url);
+  const auto found = std::ranges::find_if(hosts, [&](std::string_view entry) {
+    if (!entry.starts_with("*.")) return host == entry;
+    entry.remove_prefix(1);
+    return host.size() > entry.size() && host.ends_with(entry);
   });
+  return found == hosts.end() ? nullptr : &*found;
 }
 
 class HttpProvider final : public Provider {
@@ -53,6 +58,7 @@ class HttpProvider final : public Provider {
     capabilities_.channel = spec.channel;
     capabilities_.idempotency_key = !spec.idempotency.header.empty();
     capabilities_.idempotency_header = spec.idempotency.header;
+    capabilities_.idempotency_window = spec.idempotency.window;
     capabilities_.acts_on_whole = false;  // nobody knows what stands behind the endpoint
   }
 
@@ -63,10 +69,12 @@ class HttpProvider final : public Provider {
   }
   [[nodiscard]] Result<Destination> normal_form(const Target& target) const override;
   [[nodiscard]] Result<HttpRequest> prepare(const Attempt& attempt, WallTime now) override;
-  [[nodiscard]] Verdict classify(const Target& /*target*/, const CallResult& result,
-                                 WallTime now) const override {
-    return judge_http(options_.spec, result, now);
+  // Of URLs that come with their targets, one receiver must not hold the others.
+  [[nodiscard]] Origin origin_of(const Target& target) const override {
+    return {.authority = {}, .part = receiver_of(target)};
   }
+  [[nodiscard]] Verdict classify(const Target& target, const CallResult& result,
+                                 WallTime now) const override;
   [[nodiscard]] bool ready(WallTime now) const override { return credential_.ready(now); }
   [[nodiscard]] std::optional<HttpRequest> needs_auth(WallTime now) override {
     return credential_.needs_auth(now);
@@ -80,6 +88,7 @@ class HttpProvider final : public Provider {
   }
 
  private:
+  [[nodiscard]] std::string_view receiver_of(const Target& target) const;
   [[nodiscard]] Result<std::string> path(const Renderer& render, std::string_view url) const;
   [[nodiscard]] Result<void> add_body(HttpRequest& request, const Renderer& render) const;
   [[nodiscard]] Result<void> add_headers(HttpRequest& request, const Renderer& render,
@@ -89,6 +98,22 @@ class HttpProvider final : public Provider {
   HttpCredential credential_;
   Capabilities capabilities_{};
 };
+
+// The entry of `hosts` that allows it; empty where the configuration names the endpoint.
+std::string_view HttpProvider::receiver_of(const Target& target) const {
+  if (!options_.spec.path.empty()) return {};
+  const std::string* entry = allowed(options_.spec.hosts, target.destination.expose());
+  return entry == nullptr ? std::string_view() : std::string_view(*entry);
+}
+
+Verdict HttpProvider::classify(const Target& target, const CallResult& result, WallTime now) const {
+  Verdict v = judge_http(options_.spec, result, now);
+  const std::string_view receiver = receiver_of(target);
+  if (receiver.empty()) return v;
+  if (v.scope == FaultScope::provider) v.scope = FaultScope::part;
+  if (v.scope == FaultScope::part || v.fault == Fault::provider) v.part = receiver;
+  return v;
+}
 
 Result<Destination> HttpProvider::normal_form(const Target& target) const {
   switch (capabilities_.kind) {
@@ -103,8 +128,8 @@ Result<Destination> HttpProvider::normal_form(const Target& target) const {
       break;
   }
   SO_TRY(Destination url, normal_url(target.destination));
-  if (options_.spec.path.empty() && !allows(options_.spec.hosts, host_of(url.expose())))
-    return fail(Errc::invalid, "the URL's host is not one of the provider's hosts");
+  if (options_.spec.path.empty() && allowed(options_.spec.hosts, url.expose()) == nullptr)
+    return fail(Errc::invalid, "the URL's host and port are not among the provider's hosts");
   return url;
 }
 
@@ -155,7 +180,10 @@ Result<void> HttpProvider::add_headers(HttpRequest& request, const Renderer& ren
                                        const Attempt& attempt) const {
   for (const NamedTemplate& entry : options_.spec.headers) {
     SO_TRY(const auto value, render.text(entry.value, Place::header, "headers." + entry.name));
-    if (value) request.headers.add(entry.name, *value);
+    if (!value) continue;
+    if (value->size() > kHeaderMax)
+      return fail(Errc::invalid, "headers." + entry.name + " is longer than 8 KiB");
+    request.headers.add(entry.name, *value);
   }
   const IdempotencySpec& idempotency = options_.spec.idempotency;
   if (idempotency.header.empty()) return {};
@@ -181,10 +209,11 @@ Result<HttpRequest> HttpProvider::prepare(const Attempt& attempt, WallTime now) 
     request.path = std::move(where);
     return request;
   }
+  std::string own;
   std::string_view origin = options_.endpoint;
   if (options_.spec.path.empty()) {
-    origin = destination;
-    origin = origin.substr(0, origin.find_first_of("/?", std::string_view("https://").size()));
+    own = std::string(kHttps) + authority_of(destination);
+    origin = own;
   }
   while (origin.ends_with('/')) origin.remove_suffix(1);
   request.url = std::string(origin) + where;

@@ -53,6 +53,13 @@ bool print_key(const Composition& composed, const Target& t, std::size_t number,
                  number);
     return false;
   }
+  if (slot->config.kind == ProviderKind::sms || slot->config.kind == ProviderKind::email) {
+    std::fprintf(stderr,
+                 "sendonce: $.targets[%zu]: keys of phone numbers and addresses are made with the "
+                 "ledger's secret; ask the daemon for the event: sendonce inspect EVENT\n",
+                 number);
+    return false;
+  }
   const auto normal = slot->provider->normal_form(t);
   if (!normal) {
     std::fprintf(stderr, "sendonce: $.targets[%zu]: %s\n", number, normal.error().text.c_str());

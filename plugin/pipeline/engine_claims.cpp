@@ -30,9 +30,12 @@ RequestHash request_hash(const HttpRequest& request, const ProviderSlot& slot) {
   sha.begin();
   sha.update_field(request.method);
   sha.update_field(request.url.empty() ? slot.config.endpoint + request.path : request.url);
-  sha.update_field(request.body);
-  if (const auto key = request.headers.find(slot.provider->capabilities().idempotency_header))
+  sha.update_field(std::string_view(request.body).substr(0, request.credential_at));
+  const std::string& header = slot.provider->capabilities().idempotency_header;
+  if (const auto key = request.headers.find(header)) {
+    sha.update_field(header);
     sha.update_field(*key);
+  }
   const Sha256Digest digest = sha.finish();
   RequestHash hash;
   std::copy_n(digest.begin(), hash.bytes.size(), hash.bytes.begin());
@@ -247,9 +250,15 @@ void Engine::on_claimed(Delivery& d, const Claimed& claimed) {
     return give_back(d, Duration::zero(), "claimed without a request");
   }
   d.request->not_after_wall = std::min(d.request->not_after_wall, claimed.deadline);
-  if (ambiguous == AmbiguityPolicy::resend_with_key && claimed.carried != Effect::not_sent &&
-      claimed.request != request_hash(*d.request, provider(d).slot))
-    return give_up(d, "request_changed");
+  if (ambiguous == AmbiguityPolicy::resend_with_key && claimed.carried != Effect::not_sent) {
+    const ProviderSlot& slot = provider(d).slot;
+    if (claimed.request != request_hash(*d.request, slot)) return give_up(d, "request_changed");
+    // A configuration may be shorter than the rows that are open under it.
+    const WallTime last =
+        claimed.created + slot.provider->capabilities().idempotency_window - slot.config.total;
+    if (now_.wall >= last) return give_up(d, "the provider may have forgotten the key");
+    d.request->not_after_wall = std::min(d.request->not_after_wall, last);
+  }
   call(d);
 }
 

@@ -85,6 +85,8 @@ struct HttpRequest {
   std::string path{};       // with query, when url is empty
   Headers headers{};        // without pseudo headers and content-length
   std::string body{};
+  // Bytes of `body` from there on are a credential: not part of what a repeat is compared by.
+  std::size_t credential_at = std::string::npos;
   // One more look at the clock in the last moment: no frame leaves after either of them.
   WallTime not_after_wall{WallTime::max()};
   MonoTime not_after_mono{MonoTime::max()};

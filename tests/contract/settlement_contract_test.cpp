@@ -168,6 +168,18 @@ TEST_P(LedgerContract, TheFirstCallThatMayHaveBeenSentIsRemembered) {
   EXPECT_EQ(claim_for(9).request, is(7));
 }
 
+// Under another policy nobody kept what the first call was: no later one is known to be the same.
+TEST_P(LedgerContract, ACallThatNobodyKnowsIsNeverTheSame) {
+  static_cast<void>(claim(1));
+  rig_->restart();
+  ClaimRequest repeat = claim_of(1);
+  repeat.request.bytes[0] = 5;
+  const Claimed again = reply_as<Claimed>(go(repeat));
+  EXPECT_EQ(again.carried, Effect::maybe_sent);
+  EXPECT_EQ(again.request, RequestHash{});
+  EXPECT_EQ(again.created, claim_of(1).stored_at);
+}
+
 TEST_P(LedgerContract, ASettlementOfAnUnknownKeyIsFenced) {
   EXPECT_TRUE(settle(1, Fence(7), State::accepted, Effect::sent).fenced);
   EXPECT_FALSE(find(1).has_value());

@@ -139,6 +139,9 @@ void LawBook::check_repeat(const Known& known, const Attempt& now) {
         (a.path != now.path || a.body != now.body))
       broken(6, who + " is repeated with other bytes");
   }
+  if (doubt && ambiguous == AmbiguityPolicy::resend_with_key &&
+      world_.wall() >= known.row->created + kKeyWindow)
+    broken(6, who + " is repeated when its key may be forgotten");
   if (doubt && ambiguous == AmbiguityPolicy::give_up)
     broken(6, who + " is sent again under give-up although it may have been sent");
   if (doubt) world_.hit(Probe::resend_in_doubt);

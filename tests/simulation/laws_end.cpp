@@ -156,10 +156,11 @@ void LawBook::check_key(const Known& known, bool calm) const {
     if (!doubt && row.attempts < 1) broken(6, who + " is unknown without a reason");
     if (policy(known).ambiguous(Channel::push) == AmbiguityPolicy::give_up)
       world_.hit(Probe::give_up_in_doubt);
+    if (row.reason == "the provider may have forgotten the key") world_.hit(Probe::key_forgotten);
     if (row.reason == "request_changed") {
       world_.hit(Probe::request_changed);
       // Of the same content APNs gets the same bytes; FCM a lifetime that shrinks.
-      if (providers_[known.provider].kind == ProviderKind::apns)
+      if (providers_[known.provider].kind == ProviderKind::apns && !known.adopted)
         broken(6, who + " is given up as changed, and its request never changes");
     }
   }

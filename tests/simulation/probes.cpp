@@ -89,6 +89,7 @@ constexpr std::array<std::string_view, kProbes> kProbeNames{
     "resend in doubt",
     "give up in doubt",
     "request changed",
+    "key forgotten",
     "attempts exhausted",
     "wall stepped forward",
     "wall stepped back",

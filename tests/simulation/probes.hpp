@@ -106,6 +106,7 @@ enum class Probe : std::uint8_t {
   resend_in_doubt,
   give_up_in_doubt,
   request_changed,
+  key_forgotten,
   attempts_exhausted,
   wall_stepped_forward,
   wall_stepped_back,

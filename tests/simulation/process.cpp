@@ -17,6 +17,41 @@ std::vector<ProviderSlot> slots_of(const Plan& plan,
   return slots;
 }
 
+// A real provider whose service takes the id of the request for a key, for a while.
+class KeyedProvider final : public Provider {
+ public:
+  explicit KeyedProvider(std::unique_ptr<Provider> real)
+      : real_(std::move(real)), capabilities_(real_->capabilities()) {
+    capabilities_.idempotency_key = true;
+    capabilities_.idempotency_window = kKeyWindow;
+  }
+  [[nodiscard]] const Capabilities& capabilities() const override { return capabilities_; }
+  [[nodiscard]] std::string app_scope() const override { return real_->app_scope(); }
+  [[nodiscard]] Result<Destination> normal_form(const Target& target) const override {
+    return real_->normal_form(target);
+  }
+  [[nodiscard]] Result<HttpRequest> prepare(const sendonce::Attempt& attempt,
+                                            WallTime now) override {
+    return real_->prepare(attempt, now);
+  }
+  [[nodiscard]] Verdict classify(const Target& target, const CallResult& result,
+                                 WallTime now) const override {
+    return real_->classify(target, result, now);
+  }
+  [[nodiscard]] bool ready(WallTime now) const override { return real_->ready(now); }
+  [[nodiscard]] std::optional<HttpRequest> needs_auth(WallTime now) override {
+    return real_->needs_auth(now);
+  }
+  [[nodiscard]] Verdict accept_auth(const CallResult& result, WallTime now) override {
+    return real_->accept_auth(result, now);
+  }
+  bool credential_refused(WallTime now) override { return real_->credential_refused(now); }
+
+ private:
+  std::unique_ptr<Provider> real_;
+  Capabilities capabilities_;
+};
+
 }  // namespace
 
 std::vector<ClassPolicy> make_policies(const Plan& plan) {
@@ -47,7 +82,7 @@ std::unique_ptr<Provider> make_provider(const Plan& plan, std::size_t at, ApnsTo
                       ? make_apns_provider({.topic = "com.example.app"}, tokens)
                       : make_fcm_provider({.service_account = Credential(account)});
   if (!provider) broken(0, provider.error().text);
-  return std::move(*provider);
+  return std::make_unique<KeyedProvider>(std::move(*provider));
 }
 
 void StoryLog::write(Level level, std::string_view event, std::span<const Field> fields) {

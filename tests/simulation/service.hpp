@@ -40,6 +40,9 @@ enum class Blame : std::uint8_t {
   load
 };
 
+// How long a service knows the id of a request for the key of a repeat.
+inline constexpr Duration kKeyWindow = std::chrono::seconds(45);
+
 struct Reply {
   HttpAnswer answer{};
   Told told = Told::refused;

@@ -101,7 +101,7 @@ CurlLane::Exchange::Exchange(CurlLane& lane, Ticket t, ProviderIndex p, HttpRequ
       request_(std::move(request)),
       limits_(options.limits),
       trust_(options.trust),
-      peer_(endpoint.host + ":" + std::to_string(endpoint.port)),
+      peer_(request_.by_url ? "the receiver" : endpoint.host + ":" + std::to_string(endpoint.port)),
       proxy_(options.proxy),
       easy_(curl_easy_init()) {
   SO_ASSERT(easy_ != nullptr);
@@ -159,6 +159,7 @@ void CurlLane::Exchange::configure(Duration timeout, const Endpoint& endpoint,
 
 void CurlLane::Exchange::configure_request() {
   curl_easy_setopt(easy_, CURLOPT_URL, request_.url.c_str());
+  curl_easy_setopt(easy_, CURLOPT_PATH_AS_IS, 1L);  // a signature may cover it
   headers_ = curl_slist_append(nullptr, "Expect:");
   for (const Headers::View h : request_.headers) {
     std::string line(h.name);

@@ -43,6 +43,7 @@ class CurlLane {
   [[nodiscard]] bool cancel(Ticket ticket);  // false: not ours
   [[nodiscard]] std::size_t open() const noexcept { return transfers_.size(); }
   [[nodiscard]] std::size_t open_of(ProviderIndex provider) const;
+  [[nodiscard]] std::size_t places() const noexcept { return max_open_; }
   [[nodiscard]] std::size_t room() const noexcept { return max_open_ - transfers_.size(); }
 
   [[nodiscard]] std::optional<MonoTime> due() const { return multi_.due(); }

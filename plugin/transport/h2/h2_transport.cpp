@@ -221,7 +221,11 @@ PoolState H2Transport::state(ProviderIndex provider) const {
   PoolState state;
   state.open = http1_.open_of(provider);
   state.connections = state.open;
-  const std::size_t most = o.connections * o.streams;
+  // The lane's places are shared out: room that another provider may take is none.
+  const auto sharers = static_cast<std::size_t>(std::ranges::count_if(
+      reaches_, [](const Reach& other) { return other.pool && other.pool->options().http1; }));
+  const std::size_t most =
+      std::min<std::size_t>(o.connections * o.streams, http1_.places() / sharers);
   state.room = std::min(http1_.room(), most > state.open ? most - state.open : 0);
   return state;
 }

@@ -7,6 +7,7 @@
 namespace sendonce {
 namespace {
 
+constexpr Duration kFairTrial = std::chrono::seconds(1);  // and no storm of connects
 constexpr Duration kForgotten = std::chrono::seconds(60);
 
 }  // namespace
@@ -32,12 +33,21 @@ H2Pool* H2Origins::make(std::string_view authority) {
   auto endpoint = parse_endpoint(o.endpoint, false);
   if (!endpoint || !make_place()) return nullptr;
   auto pool = std::make_unique<H2Pool>(context_, std::move(o), std::move(*endpoint), trust_);
-  entries_.push_back({std::string(authority), std::move(pool), context_.now});
+  entries_.push_back({std::string(authority), std::move(pool), context_.now, context_.now});
   return entries_.back().pool.get();
 }
 
 bool H2Origins::make_place() {
   if (entries_.size() < kMax) return true;
+  // Names come from browsers: those that nobody answers at must not keep the others out.
+  const auto nobody = std::ranges::find_if(entries_, [this](const Entry& e) {
+    const PoolState s = e.pool->state();
+    return s.connections == 0 && s.open == 0 && s.last_cause && context_.now - e.made >= kFairTrial;
+  });
+  if (nobody != entries_.end()) {
+    entries_.erase(nobody);
+    return true;
+  }
   const auto oldest = std::ranges::min_element(entries_, {}, [](const Entry& e) {
     return e.pool->state().open > 0 ? MonoTime::max() : e.wanted;
   });

@@ -45,6 +45,7 @@ class H2Origins {
     std::string authority{};
     std::unique_ptr<H2Pool> pool{};
     MonoTime wanted{};
+    MonoTime made{};
   };
   [[nodiscard]] H2Pool* make(std::string_view authority);
   [[nodiscard]] bool make_place();

@@ -63,9 +63,8 @@ TEST_F(FaultsTest, NatsKilledAndStartedAgainInTheMiddle) {
   publish(400, 450);
   // Not by the consumer: a killed nats-server 2.9 may count one message as delivered for good that
   // has been acked and is never delivered again (measured: num_ack_pending 1, nothing pending).
-  ASSERT_TRUE(within(seconds(90), [this] {
-    return counter("accepted") == 450 && counter("held") == 0;
-  }));
+  ASSERT_TRUE(
+      within(seconds(90), [this] { return counter("accepted") == 450 && counter("held") == 0; }));
   EXPECT_EQ(stop(), EX_OK);
   expect_each_once(0, 450);
   expect_all_accepted(0, 450);

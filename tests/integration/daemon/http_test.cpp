@@ -46,7 +46,7 @@ tls         = { ca = "@CREDENTIALS@/ca.pem" }
 kind        = "http"
 channel     = "webhook"
 version     = "1.1"
-hosts       = ["localhost"]
+hosts       = ["localhost:@PORT@"]
 form        = { title = "{title?}", text = "{body}" }
 receipt     = { pointer = "/id" }
 call        = { connect = "2s", total = "3s" }

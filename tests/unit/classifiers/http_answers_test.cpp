@@ -40,6 +40,21 @@ TEST(HttpAnswers, TheFirstLineThatMatchesWins) {
   EXPECT_EQ(judge_http(spec, answer(400, R"({"code":7)"), kNow).name, VerdictClass::payload_error);
 }
 
+// A form handler may answer 303 after it has done everything: repeated by probes it would be done
+// again with each.
+TEST(HttpAnswers, WhatMayHaveBeenDoneIsInDoubtUnlessALineSaysOtherwise) {
+  HttpSpec spec;
+  for (const int status : {301, 302, 303, 408, 500, 503})
+    EXPECT_EQ(judge_http(spec, answer(status), kNow).effect, Effect::maybe_sent) << status;
+  for (const int status : {307, 308, 400, 401, 429})
+    EXPECT_EQ(judge_http(spec, answer(status), kNow).effect, Effect::not_sent) << status;
+  spec.answers = {rule(503, VerdictClass::throttled), rule(500, VerdictClass::config_error)};
+  EXPECT_EQ(judge_http(spec, answer(503), kNow).effect, Effect::maybe_sent);
+  EXPECT_EQ(judge_http(spec, answer(500), kNow).effect, Effect::maybe_sent);
+  spec.answers[0].effect = Effect::not_sent;
+  EXPECT_EQ(judge_http(spec, answer(503), kNow).effect, Effect::not_sent);
+}
+
 TEST(HttpAnswers, AcceptedNeedsItsReceipt) {
   HttpSpec spec;
   spec.receipt_pointer = "/id";

@@ -189,7 +189,7 @@ TEST(HttpProvider, ATargetsOwnUrlMustBeAllowed) {
   rig.options.spec.channel = rig.sample.notification.channel = Channel::webhook;
   rig.options.spec.path = {};
   rig.options.spec.version = HttpVersion::one_one;
-  rig.options.spec.hosts = {"hooks.example.com", "*.example.net"};
+  rig.options.spec.hosts = {"hooks.example.com", "*.example.net", "*.example.net:8443"};
   rig.options.spec.query = {{"n", parsed("1")}};
   auto provider = make_http_provider(rig.options);
   ASSERT_TRUE(provider.has_value());
@@ -199,6 +199,8 @@ TEST(HttpProvider, ATargetsOwnUrlMustBeAllowed) {
   };
   EXPECT_TRUE(allowed("https://a.example.net:8443/x"));
   EXPECT_TRUE(allowed("https://HOOKS.example.com/x?y=1"));
+  EXPECT_TRUE(allowed("https://hooks.example.com:443/x"));
+  EXPECT_FALSE(allowed("https://hooks.example.com:8443/admin"));
   EXPECT_FALSE(allowed("https://example.net/x"));
   EXPECT_FALSE(allowed("https://evilexample.net/x"));
   EXPECT_FALSE(allowed("https://hooks.example.com.evil.org/"));
@@ -208,6 +210,81 @@ TEST(HttpProvider, ATargetsOwnUrlMustBeAllowed) {
   ASSERT_TRUE(allowed("https://hooks.example.com?y=1"));
   EXPECT_EQ(rig.request()->url, "https://hooks.example.com/?y=1&n=1");
   EXPECT_TRUE(rig.request()->by_url);
+}
+
+Rig webhooks() {
+  Rig rig;
+  rig.options.spec.channel = rig.sample.notification.channel = Channel::webhook;
+  rig.options.spec.path = {};
+  rig.options.spec.version = HttpVersion::one_one;
+  rig.options.spec.hosts = {"hooks.example.com"};
+  rig.sample.target.destination = Destination("HTTPS://Hooks.Example.com/a/../b");
+  return rig;
+}
+
+TEST(HttpProvider, ASchemeInAnyCaseIsCalled) {
+  const auto r = webhooks().request();
+  ASSERT_TRUE(r.has_value());
+  EXPECT_EQ(r->url, "https://hooks.example.com/a/../b");
+}
+
+// One receiver with a broken certificate, or that asks for a week, holds nobody else.
+TEST(HttpProvider, AReceiverHoldsItselfAlone) {
+  const Rig rig = webhooks();
+  auto provider = make_http_provider(rig.options);
+  ASSERT_TRUE(provider.has_value());
+  const Target& target = rig.sample.target;
+  EXPECT_EQ((*provider)->origin_of(target).part, "hooks.example.com");
+  const CallResult broken = CallFailure{.effect = Effect::not_sent, .cause = Cause::tls};
+  const std::vector<CallResult> results{broken, answer(302), answer(401),
+                                        answer(429, "", {{"retry-after", "604800"}})};
+  for (const CallResult& result : results) {
+    const Verdict v = (*provider)->classify(target, result, kNow);
+    EXPECT_NE(v.scope, FaultScope::provider) << v.reason;
+    if (v.scope == FaultScope::part) {
+      EXPECT_EQ(v.part, "hooks.example.com") << v.reason;
+    }
+  }
+  EXPECT_EQ((*provider)->classify(target, answer(503), kNow).part, "hooks.example.com");
+}
+
+TEST(HttpProvider, ALongHeaderIsAnErrorOfTheMessage) {
+  Rig rig;
+  rig.options.spec.headers = {{"x-body", parsed("{body}")}};
+  rig.sample.notification.content.body = std::string(70'000, 'x');
+  const auto r = rig.request();
+  ASSERT_FALSE(r.has_value());
+  EXPECT_THAT(r.error().text, HasSubstr("headers.x-body"));
+}
+
+TEST(HttpProvider, ACredentialInTheBodyIsMarked) {
+  Rig rig;
+  rig.options.spec.form = {{"text", parsed("hello")}};
+  rig.options.spec.auth = {.type = HttpAuth::form, .field = "api_secret"};
+  rig.options.secret = Credential("s3cret");
+  const auto r = rig.request();
+  ASSERT_TRUE(r.has_value()) << r.error().text;
+  EXPECT_EQ(r->body.substr(0, r->credential_at), "text=hello");
+}
+
+// Keycloak's tokens live for five minutes by default.
+TEST(HttpProvider, ShortLivedTokensAreUsedAndNotFetchedAllTheTime) {
+  for (const int life : {10, 60, 300}) {
+    Rig rig;
+    rig.options.spec.auth = {.type = HttpAuth::oauth2};
+    rig.options.token_endpoint = "https://login.example.com/token";
+    rig.options.secret = Credential("s3cret");
+    auto provider = make_http_provider(rig.options);
+    ASSERT_TRUE(provider.has_value()) << provider.error().text;
+    ASSERT_TRUE((*provider)->needs_auth(kNow).has_value());
+    const std::string token = R"({"access_token":"tok","expires_in":)" + std::to_string(life) + "}";
+    EXPECT_EQ((*provider)->accept_auth(answer(200, token), kNow).name, VerdictClass::accepted);
+    EXPECT_TRUE((*provider)->ready(kNow)) << life;
+    EXPECT_FALSE((*provider)->needs_auth(kNow + std::chrono::seconds(life) / 2).has_value())
+        << life;
+    EXPECT_TRUE((*provider)->needs_auth(kNow + std::chrono::seconds(life) * 4 / 5).has_value())
+        << life;
+  }
 }
 
 TEST(HttpProvider, SaysWhatItCanDo) {

@@ -122,7 +122,7 @@ TEST(CheckHttp, AWebhookCallsOnlyKnownHosts) {
   EXPECT_THAT(hook("version = \"1.1\"\nhosts = [\"*.example.com\"]\n"), IsEmpty());
   EXPECT_THAT(hook("version = \"1.1\"\n"), ElementsAre(HasSubstr("hosts: missing")));
   EXPECT_THAT(hook("version = \"1.1\"\nhosts = [\"*\"]\n"),
-              ElementsAre(HasSubstr("not a host name")));
+              ElementsAre(HasSubstr("is no host name")));
   EXPECT_THAT(hook("hosts = [\"a.example.com\"]\n"), ElementsAre(HasSubstr("HTTP/2 goes to one")));
 }
 
