@@ -97,6 +97,7 @@ struct BenchOptions {
   std::uint32_t connections = 1;
   std::uint32_t streams = 100;
   std::uint32_t latency_ms = 0;
+  std::uint32_t rate = 0;   // bench pipeline: also so many a second to a daemon that waits; 0: not
   std::string directory{};  // on the file system to measure; default: the current one
   std::string fakeprov{};
 };

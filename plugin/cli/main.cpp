@@ -195,6 +195,8 @@ void add_bench(CLI::App& app, Commands& c) {
         ->capture_default_str();
     sub->add_option("--fakeprov", o.fakeprov, "The fake provider; default: beside this program");
   }
+  pipeline->add_option("--rate", o.rate, "Also publish so many a second to a daemon that waits")
+      ->capture_default_str();
   pipeline->add_option("--directory", o.directory, "On the file system to measure; default: here");
   transport->callback([&c] { c.chosen = [&c] { return bench_transport(c.common, c.bench); }; });
   pipeline->callback([&c] { c.chosen = [&c] { return bench_pipeline(c.common, c.bench); }; });

@@ -336,6 +336,10 @@ void FakeProvider::State::answer_admin(const Request& request, Reply& reply) con
   const std::string_view path = std::string_view(request.path).substr(0, request.path.find('?'));
   if (path == "/__stats") {
     reply.body = witness.stats_json(query(request.path, "detail") == "1");
+    const ServerTotals& server_totals = server->totals();
+    reply.body.insert(reply.body.rfind('}'),
+                      ",\"connections\":" + std::to_string(server_totals.connections) +
+                          ",\"resets_received\":" + std::to_string(server_totals.resets_received));
   } else if (path == "/__duplicates") {
     reply.body = witness.duplicates_json();
   } else if (path == "/__copies") {

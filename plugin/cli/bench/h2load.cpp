@@ -34,16 +34,20 @@ double microseconds(const rusage& u) {
 
 }  // namespace
 
-Result<H2load> H2load::make(const World& world, const Clock& clock) {
-  H2load load(world, clock);
+ProviderPlace place_of(const World& world) {
+  return {.endpoint = world.config().providers.front().endpoint, .directory = world.path(".")};
+}
+
+Result<H2load> H2load::make(ProviderPlace place, const Clock& clock) {
+  H2load load(std::move(place), clock);
   SO_TRY(auto tokens,
          ApnsTokenSource::make({.team = "TEAM123456",
                                 .key_id = "KEY1234567",
-                                .key = Credential(test::read_file(world.path("apns.p8")))}));
+                                .key = Credential(test::read_file(load.place_.path("apns.p8")))}));
   tokens->keep_fresh(clock.wall());
   load.authorization_ = tokens->authorization();
   Random random(7);
-  std::ofstream uris(world.path("uris"));
+  std::ofstream uris(load.place_.path("uris"));
   for (std::size_t i = 0; i < kTokens; ++i) {
     std::string token;
     for (int w = 0; w < 4; ++w) {
@@ -51,11 +55,12 @@ Result<H2load> H2load::make(const World& world, const Clock& clock) {
       append_hex(token, {reinterpret_cast<const char*>(&word), sizeof word});
     }
     load.paths_.push_back("/3/device/" + token);
-    uris << world.config().providers.front().endpoint << load.paths_.back() << '\n';
+    uris << load.place_.endpoint << load.paths_.back() << '\n';
   }
   load.body_ = R"({"aps":{"alert":{"title":"Your parcel","body":")" + std::string(200, 'x') +
                R"("}},"order":"8812","nid":"01234567-89ab-8cde-8f01-23456789abcd"})";
-  std::ofstream(world.path("body.json")) << load.body_;
+  std::ofstream(load.place_.path("body.json")) << load.body_;
+  std::ofstream(load.place_.path("authorization")) << load.authorization_;
   return load;
 }
 
@@ -71,11 +76,11 @@ HttpRequest H2load::request(std::size_t i) const {
 
 Result<LoadRun> H2load::run(std::uint64_t requests, std::uint32_t connections,
                             std::uint32_t streams) const {
-  const std::string out = world_.path("h2load.out");
+  const std::string out = place_.path("h2load.out");
   std::vector<std::string> args{
       "-n", std::to_string(requests), "-c", std::to_string(connections),
-      "-m", std::to_string(streams),  "-d", world_.path("body.json"),
-      "-i", world_.path("uris"),      "-H", "authorization: " + authorization_};
+      "-m", std::to_string(streams),  "-d", place_.path("body.json"),
+      "-i", place_.path("uris"),      "-H", "authorization: " + authorization_};
   for (const auto& [name, value] : kFields) {
     args.emplace_back("-H");
     args.push_back(std::string(name) + ": " + value);
