@@ -136,7 +136,7 @@ def write_table(path, rows):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLES,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=2500, help="to be played against each (2500)")
+    parser.add_argument("--seeds", type=int, default=15000, help="to be played against each (15000)")
     parser.add_argument("--only", default="", help="those named like one of these: 08,27")
     parser.add_argument("--from", dest="first", default="", help="begin with this one, e.g. 31")
     parser.add_argument("--where", type=pathlib.Path, default=ROOT / "build" / "mutants",
