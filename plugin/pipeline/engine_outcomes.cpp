@@ -62,8 +62,7 @@ void Engine::conclude(Delivery& d, Verdict&& verdict, bool answered) {
   ProviderState& p = provider(d);
   const ClassPolicy& c = policy(d);
   verdict = p.hygiene.weigh(std::move(verdict));
-  d.device_believed = p.hygiene.believes(verdict, target(d));
-  if (verdict.fault == Fault::device && !d.device_believed) ++p.counters.device_faults_withheld;
+  judge_device(p, d, verdict);
   ++p.counters.verdicts[static_cast<std::size_t>(verdict.name)];
   heed(p, d, verdict);
   const AttemptContext context{.carried = d.carried,
@@ -76,6 +75,19 @@ void Engine::conclude(Delivery& d, Verdict&& verdict, bool answered) {
   d.verdict = std::move(verdict);
   d.attempted = true;
   settle(d);
+}
+
+// Whether the registry may be told; of a mass invalidation it is not, and somebody must look.
+void Engine::judge_device(ProviderState& p, Delivery& d, const Verdict& verdict) {
+  const bool held = p.hygiene.breaker_open();
+  d.device_believed = p.hygiene.believes(verdict, target(d));
+  if (verdict.fault == Fault::device && !d.device_believed) ++p.counters.device_faults_withheld;
+  if (p.hygiene.breaker_open() == held) return;
+  if (held)
+    deps_.log.info("provider.invalidations_resumed", {{"provider", p.slot.config.name}});
+  else
+    deps_.log.error("provider.invalidations_held",
+                    {{"provider", p.slot.config.name}, {"reason", verdict.reason}});
 }
 
 // What the verdict means for the provider: holds, credentials, connections.
