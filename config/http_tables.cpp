@@ -45,12 +45,17 @@ Refused refused_name(const TomlNode& node, std::string_view header) {
       "connection", "content-length", "expect", "host", "keep-alive", "te", "transfer-encoding"};
   if (std::ranges::find(kOurs, lower(header)) != kOurs.end())
     return refusal(node, "a header that belongs to the connection", "leave it out");
+  return {};
+}
+
+// Of a header whose value stands in the file.
+Refused refused_plain_name(const TomlNode& node, std::string_view header) {
   constexpr std::array<std::string_view, 3> kCredentials{"authorization", "cookie",
                                                          "proxy-authorization"};
   if (std::ranges::find(kCredentials, lower(header)) != kCredentials.end())
     return refusal(node, "a header that carries a credential, which does not belong into this file",
                    "use auth, which names a file for it");
-  return {};
+  return refused_name(node, header);
 }
 
 template <class ReadName>
@@ -340,7 +345,7 @@ Refused read_templates(NamedTemplates& out, const TomlNode& node) {
 Refused read_header_templates(NamedTemplates& out, const TomlNode& node) {
   return read_named(out, node,
                     [](std::string& into, const std::string& key, const TomlNode& at) -> Refused {
-                      if (Refused refused = refused_name(at, key)) return refused;
+                      if (Refused refused = refused_plain_name(at, key)) return refused;
                       into = lower(key);
                       return {};
                     });

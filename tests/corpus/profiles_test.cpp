@@ -49,8 +49,9 @@ OtherJudge judge_of(const std::map<std::string, ProviderConfig>& all) {
 TEST(Profiles, hold_what_they_should) {
   std::vector<std::string> names;
   for (const auto& [name, provider] : profiles()) names.push_back(name);
-  EXPECT_THAT(names, testing::ElementsAre("postmark", "resend", "sendgrid", "telnyx", "twilio",
-                                          "vonage", "webhook"));
+  EXPECT_THAT(names,
+              testing::ElementsAre("mailgun", "messagebird", "postmark", "resend", "sendgrid",
+                                   "sinch", "telnyx", "twilio", "vonage", "webhook"));
 }
 
 TEST(Profiles, every_line_has_its_class_and_effect) {
