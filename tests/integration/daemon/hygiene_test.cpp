@@ -111,23 +111,5 @@ TEST_F(HygieneTest, ADeployThatTurnsEveryTokenBadIsStoppedByTheBreaker) {
   EXPECT_EQ(stop(), EX_OK);
 }
 
-// More messages than the class has in flight wait for a provider that answers nothing.
-TEST_F(HygieneTest, ASlowProviderDelaysNobodyElse) {
-  make();
-  start();
-  script("[[rule]]\nprovider = \"apns\"\nstall = \"stream\"\n");
-  publish(0, 3'000);
-  for (int i = 0; i < 100; ++i) {
-    const std::string n = std::to_string(i);
-    publish_body("marketing", R"({"event_id":"f)" + n + R"(","recipient":"v)" + n +
-                                  R"(","channel":"push","template":"t","targets":[{"provider":)"
-                                  R"("fcm","token":"fcm-)" + n + R"(","ref":"d9)" + n +
-                                  R"("}],"notification":{"title":"T","body":"B"}})");
-  }
-  EXPECT_TRUE(within(seconds(30), [this] { return counter("accepted") == 100; }))
-      << counter("accepted");
-  EXPECT_EQ(stop(), EX_OK);
-}
-
 }  // namespace
 }  // namespace sendonce::test
