@@ -15,8 +15,9 @@
  *     each instance, several instances at once. So no state outside of instances that changes.
  *   - Pure: the result depends on the arguments, the settings, and what the functions of
  *     provider_auth.h have stored. The time is an argument.
- *   - What a module returns (strings, arrays) is its own, and stays as it is until the next call on
- *     the same instance. What it is given is valid until its function returns.
+ *   - What a module returns (strings, arrays) is its own and stays as it is until the next call on
+ *     the same instance, or is part of what the same call was given. What it is given is valid
+ *     until its function returns.
  *   - Zero means "not said": the host then takes what its documentation says, and of two readings
  *     always the careful one.
  *   - Settings, destinations and contents are secret or personal: they belong into requests, never
