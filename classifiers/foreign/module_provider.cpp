@@ -210,6 +210,8 @@ Believed ModuleProvider::judge(const Target& target, const CallResult& result, W
     const ModuleSaid bare = ask(target, AnswerView::bare(answer.status, now));
     if (bare.verdict == out.verdict.name) out = without_contents(answer, now);
   }
+  if (out.corrected.empty() && !said.unfit.empty())
+    out.corrected = std::string(said.unfit) + " has not the form it must have, or tells a secret";
   out.verdict.refresh_credential = has_auth() && out.verdict.name == VerdictClass::provider_auth;
   return out;
 }

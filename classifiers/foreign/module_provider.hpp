@@ -62,6 +62,7 @@ class ModuleProvider final : public Provider {
   bool credential_refused(WallTime now) override;
 
   [[nodiscard]] bool has_auth() const noexcept { return auth_ != nullptr; }
+  [[nodiscard]] bool needs_receipt() const noexcept { return needs_receipt_; }
 
  private:
   struct Destroy {

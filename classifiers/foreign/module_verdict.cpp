@@ -37,12 +37,20 @@ void read_enum(std::optional<Enum>& out, std::string_view& nonsense, std::string
     out = all.at(static_cast<std::size_t>(value) - 1);
 }
 
-// A short word, or empty.
-std::string word_of(const sendonce_str& from, std::span<const std::string_view> secrets) {
-  const auto text = text_of(from, kReasonMax);
-  if (!text || text->empty() || safe_code(*text) != *text || tells_a_secret(*text, secrets))
-    return {};
-  return std::string(*text);
+// A short word.
+bool is_word(std::string_view text) {
+  return text.size() <= kReasonMax && safe_code(text) == text;
+}
+
+void read_text(std::string& out, std::string_view& unfit, std::string_view member,
+               const sendonce_str& from, bool (*fits)(std::string_view),
+               std::span<const std::string_view> secrets) {
+  if (from.size == 0) return;
+  const auto text = text_of(from, kReceiptMax);
+  if (!text || !fits(*text) || tells_a_secret(*text, secrets))
+    unfit = member;
+  else
+    out = *text;
 }
 
 bool is_success(int status) {
@@ -132,10 +140,9 @@ ModuleSaid read_verdict(const sendonce_verdict& from, std::span<const std::strin
   out.retry_after = milliseconds(static_cast<std::int64_t>(std::min(from.retry_after_ms, longest)));
   if (from.invalid_since_ns > 0)
     out.invalid_since = WallTime(std::chrono::nanoseconds(from.invalid_since_ns));
-  const auto receipt = text_of(from.message_id, kReceiptMax);
-  if (receipt && is_receipt(*receipt)) out.message_id = *receipt;
-  out.reason = word_of(from.reason, secrets);
-  out.part = word_of(from.part, secrets);
+  read_text(out.message_id, out.unfit, "message_id", from.message_id, is_receipt, secrets);
+  read_text(out.reason, out.unfit, "reason", from.reason, is_word, secrets);
+  read_text(out.part, out.unfit, "part", from.part, is_word, secrets);
   return out;
 }
 

@@ -23,6 +23,7 @@ struct ModuleSaid {
   std::optional<Fault> fault{};
   std::optional<FaultScope> scope{};
   std::string_view nonsense{};  // the member that holds a value which the interface does not have
+  std::string_view unfit{};     // the text that was dropped for its form or for what it tells
   Duration retry_after{};
   std::optional<WallTime> invalid_since{};
   std::string message_id{};

@@ -88,9 +88,11 @@ DeliveryView::DeliveryView(const Attempt& attempt, Channel channel, WallTime now
            .data_count = data_.size()};
 }
 
-AnswerView::AnswerView(const CallResult& result, WallTime now) {
-  view_ = bare(0, now);
-  if (const auto* answer = std::get_if<HttpAnswer>(&result)) return add(*answer);
+AnswerView::AnswerView(const CallResult& result, WallTime now) : view_(bare(0, now)) {
+  if (const auto* answer = std::get_if<HttpAnswer>(&result)) {
+    add(*answer);
+    return;
+  }
   const auto& failure = std::get<CallFailure>(result);
   view_.cause = abi_cause(failure.cause);
   view_.effect =

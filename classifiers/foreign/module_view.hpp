@@ -46,7 +46,7 @@ class AnswerView {
  private:
   void add(const HttpAnswer& answer);
   std::vector<sendonce_header> headers_{};
-  sendonce_answer view_{};
+  sendonce_answer view_;
 };
 
 }  // namespace sendonce

@@ -65,12 +65,12 @@ static void classify(sendonce_provider* p, const sendonce_target* t, const sendo
                      memchr(b.data + 7, '"', b.size - 7) == b.data + b.size - 2 &&
                      b.data[b.size - 1] == '}';
   if (has_id) out->message_id = (sendonce_str){b.data + 7, b.size - 9};
-  out->verdict = a->status == 200 && has_id                 ? SENDONCE_ACCEPTED
-                 : a->status == 401 || a->status == 403     ? SENDONCE_PROVIDER_AUTH
-                 : a->status == 422 && is(b, "dead number") ? SENDONCE_TOKEN_TERMINAL
-                 : a->status == 422                         ? SENDONCE_PAYLOAD_ERROR
-                 : a->status == 429                         ? SENDONCE_THROTTLED
-                                                            : SENDONCE_AMBIGUOUS; /* safe */
+  out->verdict = a->status == 200 && has_id                         ? SENDONCE_ACCEPTED
+                 : a->status == 401 || a->status == 403             ? SENDONCE_PROVIDER_AUTH
+                 : a->status == 422 && is(b, "{\"code\":\"dead\"}") ? SENDONCE_TOKEN_TERMINAL
+                 : a->status == 422                                 ? SENDONCE_PAYLOAD_ERROR
+                 : a->status == 429                                 ? SENDONCE_THROTTLED
+                                                                    : SENDONCE_AMBIGUOUS; /* safe */
 }
 
 static const sendonce_provider_api api = {sizeof api, 0,        "gate",  "1.0.0",  create,

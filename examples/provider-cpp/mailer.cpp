@@ -118,6 +118,7 @@ void classify(sendonce_provider*, const sendonce_target*, const sendonce_answer*
   out->verdict = SENDONCE_AMBIGUOUS;
   if (whole && answer->status == 200 && body.starts_with("{\"id\":\"") && body.ends_with("\"}")) {
     const std::string_view id = body.substr(7, body.size() - 9);
+    if (id.find('"') != id.npos) return;  // more members than this one
     out->verdict = SENDONCE_ACCEPTED;
     out->message_id = str(id);
   } else if (answer->status == 401) {
