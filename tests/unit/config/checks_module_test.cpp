@@ -105,12 +105,12 @@ TEST(CheckModule, AReloadTakesSettingsAndNeverShowsThem) {
       compare(config_of(text_with("", "")), config_of(text_with("\"Shop\"", "\"Other\"")));
   ASSERT_EQ(changes.size(), 1U);
   EXPECT_EQ(changes[0].field, "provider.gate.settings");
-  EXPECT_EQ(changes[0].reload, OnReload::now);
+  EXPECT_EQ(changes[0].applies, OnReload::now);
   EXPECT_EQ(changes[0].after, "(not shown)");
   const std::vector<Change> other = compare(
       config_of(text_with("", "")), config_of(text_with("sendonce/gate.so", "sendonce/b.so")));
   ASSERT_EQ(other.size(), 1U);
-  EXPECT_EQ(other[0].reload, OnReload::restart);
+  EXPECT_EQ(other[0].applies, OnReload::restart);
 }
 
 }  // namespace

@@ -129,7 +129,8 @@ typedef struct sendonce_provider_api {
   const char* version; /* the same */
 
   /* Makes an instance; *out is set only on OK. INVALID: a setting is missing, unknown or wrong, and
-   * the text says which and what to write. Called by `check-config` too. [any] */
+   * the text says which and what to write. Called by `check-config` too. `error` is never NULL,
+   * here and below. [any] */
   sendonce_rc (*create)(const sendonce_provider_config* config, sendonce_provider** out,
                         sendonce_text* error);
   void (*destroy)(sendonce_provider* provider); /* never NULL. [instance] */
