@@ -100,6 +100,7 @@ struct ProviderConfig {
   // idempotency
   bool by_module = false;
   std::string module{};  // path of the .so
+  Position module_at{};
   std::vector<SettingConfig> settings{};
   // all
   Duration connect = std::chrono::seconds(3);

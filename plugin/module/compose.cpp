@@ -72,6 +72,11 @@ Judged<Making> http_making(const ProviderConfig& c, std::string_view directory) 
   return o;
 }
 
+// Of its key, for judged().
+std::optional<SecretRef> place_of_module(const ProviderConfig& c) {
+  return SecretRef{.text = {}, .at = c.module_at};
+}
+
 Judged<Making> module_making(const ProviderConfig& c, std::string_view directory) {
   ModuleOptions o{.kind = c.kind,
                   .channel = c.http.channel,
@@ -79,7 +84,7 @@ Judged<Making> module_making(const ProviderConfig& c, std::string_view directory
                   .endpoint = c.endpoint,
                   .token_endpoint = c.token_endpoint,
                   .idempotency = c.http.idempotency};
-  SO_TRY(o.table, judged(load_provider_file(c.module), c, "module"));
+  SO_TRY(o.table, judged(load_provider_file(c.module), c, "module", place_of_module(c)));
   for (const SettingConfig& setting : c.settings) {
     ModuleSetting& s = o.settings.emplace_back();
     s.name = setting.name;
@@ -124,7 +129,7 @@ Judged<std::unique_ptr<Provider>> make_provider(const ProviderConfig& c, const M
   if (const auto* http = std::get_if<HttpOptions>(&making))
     return judged(make_http_provider(*http), c, "auth.secret", c.secret);
   if (const auto* module = std::get_if<ModuleOptions>(&making))
-    return judged(as_port(ModuleProvider::make(*module)), c, "module");
+    return judged(as_port(ModuleProvider::make(*module)), c, "module", place_of_module(c));
   return judged(make_fcm_provider(std::get<FcmOptions>(making)), c, "auth.service_account",
                 c.service_account);
 }

@@ -44,7 +44,7 @@ def main():
                 return 1
             config = config.replace(where, str(here))
         (folder / "sendonce.toml").write_text(
-            'config_version = 1\n[instance]\nname = "docs"\nstate_dir = "/var/lib/sendonce"\n'
+            'config_version = 1\n[instance]\nname = "docs"\nstate_dir = "' + name + '"\n'
             + '[ledger]\nmap_size = "1GiB"\n' + config, encoding="utf-8")
         # Installed headers stand where the compiler looks by itself.
         environment = {**os.environ, "CPATH": str(root / "plugin/include"),

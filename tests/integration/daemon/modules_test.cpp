@@ -173,7 +173,7 @@ TEST_F(ModulesTest, AModuleThatOthersMayWriteStopsTheStartAndTheCheck) {
   replace_in_config(std::string(SENDONCE_MODULES) + "/provider_gate.so", open);
   const Ran checked = sendonce({"check-config"});
   EXPECT_NE(checked.code, EX_OK);
-  EXPECT_THAT(checked.text, HasSubstr("provider.gate.module"));
+  EXPECT_THAT(checked.text, HasSubstr("error: provider.gate.module: "));
   EXPECT_THAT(checked.text, HasSubstr("may be written by everybody: chmod o-w it"));
   EXPECT_THAT(checked.text, ::testing::ContainsRegex("sendonce.toml:[0-9]+"));
   start_without_wait();
