@@ -42,7 +42,8 @@ void check_policies(const CheckInput& in, Findings& out);   // the provider can 
 void check_rates(const CheckInput& in, Findings& out);      // a class within its providers
 // "host" or "*.domain", lower case, perhaps with ":port"; never an address.
 [[nodiscard]] bool is_origin(std::string_view text);
-void check_http(const CheckInput& in, Findings& out);  // checks_http.cpp: kind = "http"
+void check_http(const CheckInput& in, Findings& out);     // checks_http.cpp: kind = "http"
+void check_modules(const CheckInput& in, Findings& out);  // checks_http.cpp: kind = "module"
 
 // ---- classes: checks_class.cpp
 void check_claims(const CheckInput& in, Findings& out);     // claim >= call + slack

@@ -1,4 +1,4 @@
-// Checks of providers of kind = "http": what their keys need of each other.
+// Checks of providers of kind = "http" and "module": what their keys need of each other.
 #include <algorithm>
 
 #include "config/checks.hpp"
@@ -162,7 +162,7 @@ void check_receipt(const Checked& c) {
 
 void check_http(const CheckInput& in, Findings& out) {
   for (const ProviderConfig& provider : in.config.providers) {
-    if (applies_to(provider.kind) != AppliesTo::http) continue;
+    if (applies_to(provider) != AppliesTo::http) continue;
     const Checked c{in, out, provider};
     check_target(c);
     check_destination(c);
@@ -170,6 +170,16 @@ void check_http(const CheckInput& in, Findings& out) {
     check_auth(c);
     check_idempotency(c);
     check_receipt(c);
+  }
+}
+
+void check_modules(const CheckInput& in, Findings& out) {
+  for (const ProviderConfig& provider : in.config.providers) {
+    if (applies_to(provider) != AppliesTo::module) continue;
+    const Checked c{in, out, provider};
+    if (!provider.module.starts_with('/'))
+      c.report("module", "not an absolute path", "start it with /");
+    check_idempotency(c);
   }
 }
 

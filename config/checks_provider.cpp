@@ -88,7 +88,8 @@ std::string_view address_fault(const std::optional<UrlParts>& url, std::string_v
 
 void check_endpoint(const CheckInput& in, Findings& out, const ProviderConfig& provider) {
   const std::string field = field_of(provider, "endpoint");
-  const bool http = applies_to(provider.kind) == AppliesTo::http;
+  const bool module = applies_to(provider) == AppliesTo::module;
+  const bool http = module || applies_to(provider) == AppliesTo::http;
   if (provider.kind == ProviderKind::webpush) {
     if (!provider.endpoint.empty())
       report_error(in, out, field, "a subscription names its own endpoint",
@@ -96,7 +97,7 @@ void check_endpoint(const CheckInput& in, Findings& out, const ProviderConfig& p
     return;
   }
   if (provider.endpoint.empty()) {
-    if (!provider.http.path.empty())
+    if (module || !provider.http.path.empty())
       report_error(in, out, field, "missing, and has no default", "write https://host[:port]");
     return;
   }
@@ -157,6 +158,7 @@ void check_providers(const CheckInput& in, Findings& out) {
   check_calls(in, out);
   check_endpoints(in, out);
   check_http(in, out);
+  check_modules(in, out);
   check_proxies(in, out);
 }
 

@@ -102,6 +102,8 @@ void check_credentials(const CheckInput& in, Findings& out) {
     judge_credential(in, out, field + ".auth.service_account", provider.service_account, directory);
     judge_credential(in, out, field + ".auth.vapid_key", provider.vapid_key, directory);
     judge_credential(in, out, field + ".auth.secret", provider.secret, directory);
+    for (const SettingConfig& setting : provider.settings)
+      judge_credential(in, out, field + ".settings." + setting.name, setting.secret, directory);
     judge_credential(in, out, field + ".proxy.credentials", provider.proxy_credentials, directory);
   }
 }

@@ -18,7 +18,16 @@ namespace sendonce {
 
 enum class OnReload : std::uint8_t { now, restart };
 // Which kinds of provider have the key.
-enum class AppliesTo : std::uint8_t { all, apns, fcm, webpush, http, fcm_http };
+enum class AppliesTo : std::uint8_t {
+  all,
+  apns,
+  fcm,
+  webpush,
+  http,
+  module,
+  http_module,
+  fcm_http_module
+};
 enum class KeyType : std::uint8_t {
   text,
   texts,
@@ -59,11 +68,14 @@ struct KeySpec {
 [[nodiscard]] std::span<const KeySpec<ClassConfig>> class_keys();
 
 [[nodiscard]] constexpr bool applies(const KeyText& key, AppliesTo kind) {
-  if (key.applies == AppliesTo::fcm_http) return kind == AppliesTo::fcm || kind == AppliesTo::http;
+  const bool described = kind == AppliesTo::http || kind == AppliesTo::module;
+  if (key.applies == AppliesTo::http_module) return described;
+  if (key.applies == AppliesTo::fcm_http_module) return described || kind == AppliesTo::fcm;
   return key.applies == AppliesTo::all || key.applies == kind;
 }
-[[nodiscard]] AppliesTo applies_to(ProviderKind kind);
-[[nodiscard]] std::string_view kind_text(AppliesTo kind);  // the first: "apns"; empty for all
+[[nodiscard]] AppliesTo applies_to(const ProviderConfig& provider);
+[[nodiscard]] std::string_view kind_text(AppliesTo kind);   // the first: "apns"; empty for all
+[[nodiscard]] std::string_view kinds_text(AppliesTo kind);  // all of them: "fcm, http, module"
 
 // Bounds of durations.
 [[nodiscard]] constexpr Bounds between(Duration min, Duration max) {

@@ -18,12 +18,12 @@ using A = HttpAuthSpec;
 using I = IdempotencySpec;
 
 constexpr KeyText about(std::string_view path, std::string_view doc,
-                        std::string_view default_words = {}) {
+                        std::string_view default_words = {}, AppliesTo applies = AppliesTo::http) {
   return {.path = path,
           .doc = doc,
           .reload = OnReload::now,
           .default_words = default_words,
-          .applies = AppliesTo::http};
+          .applies = applies};
 }
 
 // A table or value with a reader of its own.
@@ -60,7 +60,7 @@ constexpr KeySpec<C> channel_key() {
   return {{.path = "channel",
            .doc = "What it delivers; fixes the form of its destinations.",
            .choose = "choose sms, email or webhook",
-           .applies = AppliesTo::http},
+           .applies = AppliesTo::http_module},
           KeyType::choice,
           {},
           kHttpChannels,
@@ -74,7 +74,7 @@ constexpr KeySpec<C> window_key() {
   return {about("idempotency.window",
                 "How long the endpoint remembers a key. With it `resend-with-key` is allowed, for "
                 "classes whose `expires` ends at least a call before it.",
-                "**mandatory** with `idempotency.header`"),
+                "**mandatory** with `idempotency.header`", AppliesTo::http_module),
           KeyType::duration,
           between(std::chrono::minutes(1), std::chrono::hours(24 * 366)),
           {},
@@ -94,7 +94,7 @@ inline constexpr std::array kHttpKeys{
         {.path = "version",
          .doc = "The HTTP version that the endpoint speaks. `1.1` takes a connection for each "
                 "request, at most 64 at a time.",
-         .applies = AppliesTo::http}),
+         .applies = AppliesTo::http_module}),
     http_keys::own<keys::Path<&ProviderConfig::http, &HttpSpec::path>, http_keys::read_plain,
                    http_keys::print_template>(
         KeyType::text,
@@ -161,16 +161,19 @@ inline constexpr std::array kHttpKeys{
         KeyType::text,
         http_keys::about("idempotency.header",
                          "The header by which the endpoint recognises a repeat; it carries the "
-                         "delivery's key.")),
+                         "delivery's key. A module must name the same.",
+                         {}, AppliesTo::http_module)),
     keys::choice<
         keys::Path<&ProviderConfig::http, &HttpSpec::idempotency, &IdempotencySpec::style>>(
-        http_keys::about("idempotency.style", "`sf-string` puts the key into double quotes.")),
+        http_keys::about("idempotency.style", "`sf-string` puts the key into double quotes.", {},
+                         AppliesTo::http_module)),
     http_keys::window_key(),
     keys::boolean<keys::Path<&ProviderConfig::http, &HttpSpec::idempotency,
                              &IdempotencySpec::replays_errors>>(
         http_keys::about("idempotency.replays_errors",
                          "The endpoint repeats a stored failure for a key that it knows: then "
-                         "`resend-with-key` is refused.")),
+                         "`resend-with-key` is refused.",
+                         {}, AppliesTo::http_module)),
     http_keys::own<keys::Path<&ProviderConfig::http, &HttpSpec::receipt_pointer>, read_pointer,
                    http_keys::print_text>(
         KeyType::text,

@@ -4,6 +4,7 @@
 
 #include "config/key_spec.hpp"
 #include "config/keys_http.hpp"
+#include "config/keys_module.hpp"
 
 namespace sendonce {
 namespace {
@@ -12,15 +13,16 @@ using namespace std::chrono_literals;
 using C = ProviderConfig;
 
 // Only the kinds that this version can send through.
-constexpr std::array<std::string_view, 4> kAvailable{"apns", "fcm", "webpush", "http"};
+constexpr std::array<std::string_view, 5> kAvailable{"apns", "fcm", "webpush", "http", "module"};
 
 Refused read_kind(C& out, const TomlNode& node, const Bounds&) {
   std::size_t position = 0;
   Refused refused = read_choice(position, node, kAvailable);
   if (!refused) {
-    out.kind = *provider_kind_from(kAvailable[position]);
+    out.by_module = kAvailable[position] == "module";
+    out.kind = out.by_module ? ProviderKind::http : *provider_kind_from(kAvailable[position]);
   } else if (node.type == TomlType::text && !node.text.empty()) {
-    refused->text = "not available in this version: apns, fcm, webpush, http";
+    refused->text = "not available in this version: apns, fcm, webpush, http, module";
   }
   return refused;
 }
@@ -28,15 +30,18 @@ Refused read_kind(C& out, const TomlNode& node, const Bounds&) {
 constexpr KeySpec<C> kind_key() {
   return {
       {.path = "kind",
-       .doc = "What stands behind it: Apple's push service, Firebase Cloud Messaging, the push "
-              "services of browsers, or any HTTP endpoint as the keys marked *http* describe it.",
-       .choose = "choose apns, fcm, webpush or http"},
+       .doc =
+           "What stands behind it: Apple's push service, Firebase Cloud Messaging, the push "
+           "services of browsers, any HTTP endpoint as the keys marked *http* describe it, or one "
+           "that a module of your own knows.",
+       .choose = "choose apns, fcm, webpush, http or module"},
       KeyType::choice,
       {},
       kAvailable,
       read_kind,
       [](const C& from) {
-        const bool http = applies_to(from.kind) == AppliesTo::http;
+        if (from.by_module) return toml_text("module");
+        const bool http = applies_to(from) == AppliesTo::http;
         return toml_text(name(http ? ProviderKind::http : from.kind));
       }};
 }
@@ -93,9 +98,10 @@ constexpr std::array kCommonKeys{
          .applies = AppliesTo::fcm}),
     keys::text<keys::Path<&C::token_endpoint>>(
         {.path = "auth.token_endpoint",
-         .doc = "Where access tokens come from. With `auth.type = \"oauth2\"` mandatory.",
+         .doc = "Where access tokens come from. With `auth.type = \"oauth2\"` mandatory, "
+                "and for a module that exchanges credentials.",
          .default_words = "the service account's `token_uri`",
-         .applies = AppliesTo::fcm_http}),
+         .applies = AppliesTo::fcm_http_module}),
     keys::secret<keys::Path<&C::vapid_key>>(
         {.path = "auth.vapid_key",
          .doc = "The private key of which subscriptions name the public one: PEM, or the 32 octets "
@@ -182,12 +188,12 @@ constexpr std::array<KeySpec<C>, A + B> joined(const std::array<KeySpec<C>, A>& 
   return out;
 }
 
-constexpr std::array kKeys = joined(kCommonKeys, kHttpKeys);
+constexpr std::array kKeys = joined(joined(kCommonKeys, kHttpKeys), kModuleKeys);
 
 }  // namespace
 
-AppliesTo applies_to(ProviderKind kind) {
-  switch (kind) {
+AppliesTo applies_to(const ProviderConfig& provider) {
+  switch (provider.kind) {
     case ProviderKind::apns:
       return AppliesTo::apns;
     case ProviderKind::fcm:
@@ -197,26 +203,36 @@ AppliesTo applies_to(ProviderKind kind) {
     case ProviderKind::sms:
     case ProviderKind::email:
     case ProviderKind::http:
-      return AppliesTo::http;
+      return provider.by_module ? AppliesTo::module : AppliesTo::http;
   }
   return AppliesTo::all;
 }
 
-std::string_view kind_text(AppliesTo kind) {
+std::string_view kinds_text(AppliesTo kind) {
   switch (kind) {
     case AppliesTo::all:
       break;
     case AppliesTo::apns:
       return "apns";
     case AppliesTo::fcm:
-    case AppliesTo::fcm_http:
       return "fcm";
     case AppliesTo::webpush:
       return "webpush";
     case AppliesTo::http:
       return "http";
+    case AppliesTo::module:
+      return "module";
+    case AppliesTo::http_module:
+      return "http, module";
+    case AppliesTo::fcm_http_module:
+      return "fcm, http, module";
   }
   return {};
+}
+
+std::string_view kind_text(AppliesTo kind) {
+  const std::string_view all = kinds_text(kind);
+  return all.substr(0, all.find(','));
 }
 
 std::span<const KeySpec<ProviderConfig>> provider_keys() {

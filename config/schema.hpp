@@ -61,6 +61,13 @@ struct LedgerConfig {
 // RFC 8030 5.3: how much a push is worth to a device that saves power.
 enum class PushUrgency : std::uint8_t { very_low, low, normal, high };
 
+// A value of [provider.NAME.settings], for a module.
+struct SettingConfig {
+  std::string name{};
+  std::string text{};                 // as written; empty when it is a secret
+  std::optional<SecretRef> secret{};  // written as cred:NAME or file:/path
+};
+
 enum class ApnsEnvironment : std::uint8_t { production, sandbox };
 
 struct ProviderConfig {
@@ -89,6 +96,12 @@ struct ProviderConfig {
   // http; `kind` is then the kind of its channel: sms, email or http
   HttpSpec http{};
   std::optional<SecretRef> secret{};
+  // module; `kind` is then the kind of its channel, and of `http` it has channel, version and
+  // idempotency
+  bool by_module = false;
+  std::string module{};  // path of the .so
+  Position module_at{};
+  std::vector<SettingConfig> settings{};
   // all
   Duration connect = std::chrono::seconds(3);
   Duration total = std::chrono::seconds(10);

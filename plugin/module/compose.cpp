@@ -6,6 +6,7 @@
 #include "config/credentials.hpp"
 #include "config/value.hpp"
 #include "plugin/message/normal_form.hpp"
+#include "plugin/module/loader/provider_file.hpp"
 #include "plugin/transport/tls.hpp"
 
 namespace sendonce {
@@ -71,6 +72,31 @@ Judged<Making> http_making(const ProviderConfig& c, std::string_view directory) 
   return o;
 }
 
+// Of its key, for judged().
+std::optional<SecretRef> place_of_module(const ProviderConfig& c) {
+  return SecretRef{.text = {}, .at = c.module_at};
+}
+
+Judged<Making> module_making(const ProviderConfig& c, std::string_view directory) {
+  ModuleOptions o{.kind = c.kind,
+                  .channel = c.http.channel,
+                  .version = c.http.version,
+                  .endpoint = c.endpoint,
+                  .token_endpoint = c.token_endpoint,
+                  .idempotency = c.http.idempotency};
+  SO_TRY(o.table, judged(load_provider_file(c.module), c, "module", place_of_module(c)));
+  for (const SettingConfig& setting : c.settings) {
+    ModuleSetting& s = o.settings.emplace_back();
+    s.name = setting.name;
+    s.value = Credential(setting.text);
+    s.secret = setting.secret.has_value();
+    if (!s.secret) continue;
+    SO_TRY(s.value, judged(read_credential(*setting.secret, directory), c,
+                           "settings." + setting.name, setting.secret));
+  }
+  return o;
+}
+
 Judged<Making> making_of(const ProviderConfig& c, std::string_view directory,
                          ApnsTokenSources& tokens) {
   switch (c.kind) {
@@ -83,11 +109,16 @@ Judged<Making> making_of(const ProviderConfig& c, std::string_view directory,
     case ProviderKind::sms:
     case ProviderKind::email:
     case ProviderKind::http:
-      return http_making(c, directory);
+      return c.by_module ? module_making(c, directory) : http_making(c, directory);
   }
   return judged<Making>(
       fail(Errc::invalid, "this version has no provider of kind " + std::string(name(c.kind))), c,
       "kind");
+}
+
+Result<std::unique_ptr<Provider>> as_port(Result<std::unique_ptr<ModuleProvider>> made) {
+  if (!made) return std::unexpected(std::move(made).error());
+  return *std::move(made);
 }
 
 Judged<std::unique_ptr<Provider>> make_provider(const ProviderConfig& c, const Making& making) {
@@ -97,6 +128,8 @@ Judged<std::unique_ptr<Provider>> make_provider(const ProviderConfig& c, const M
     return judged(make_webpush_provider(*webpush), c, "auth.vapid_key", c.vapid_key);
   if (const auto* http = std::get_if<HttpOptions>(&making))
     return judged(make_http_provider(*http), c, "auth.secret", c.secret);
+  if (const auto* module = std::get_if<ModuleOptions>(&making))
+    return judged(as_port(ModuleProvider::make(*module)), c, "module", place_of_module(c));
   return judged(make_fcm_provider(std::get<FcmOptions>(making)), c, "auth.service_account",
                 c.service_account);
 }

@@ -11,6 +11,7 @@
 #include "classifiers/apns/apns_provider.hpp"
 #include "classifiers/apns/apns_token.hpp"
 #include "classifiers/fcm/fcm_provider.hpp"
+#include "classifiers/foreign/module_provider.hpp"
 #include "classifiers/http/http_provider.hpp"
 #include "classifiers/provider.hpp"
 #include "classifiers/webpush/webpush_provider.hpp"
@@ -49,7 +50,7 @@ struct ApnsMaking {
     return a.options == b.options && a.tokens == b.tokens;
   }
 };
-using Making = std::variant<ApnsMaking, FcmOptions, WebPushOptions, HttpOptions>;
+using Making = std::variant<ApnsMaking, FcmOptions, WebPushOptions, HttpOptions, ModuleOptions>;
 
 struct MadeProvider {
   Making from{};
