@@ -162,7 +162,7 @@ void check_receipt(const Checked& c) {
 
 void check_http(const CheckInput& in, Findings& out) {
   for (const ProviderConfig& provider : in.config.providers) {
-    if (applies_to(provider.kind) != AppliesTo::http) continue;
+    if (applies_to(provider) != AppliesTo::http) continue;
     const Checked c{in, out, provider};
     check_target(c);
     check_destination(c);

@@ -88,7 +88,7 @@ std::string_view address_fault(const std::optional<UrlParts>& url, std::string_v
 
 void check_endpoint(const CheckInput& in, Findings& out, const ProviderConfig& provider) {
   const std::string field = field_of(provider, "endpoint");
-  const bool http = applies_to(provider.kind) == AppliesTo::http;
+  const bool http = applies_to(provider) == AppliesTo::http;
   if (provider.kind == ProviderKind::webpush) {
     if (!provider.endpoint.empty())
       report_error(in, out, field, "a subscription names its own endpoint",
@@ -157,6 +157,7 @@ void check_providers(const CheckInput& in, Findings& out) {
   check_calls(in, out);
   check_endpoints(in, out);
   check_http(in, out);
+  check_smtp(in, out);
   check_proxies(in, out);
 }
 
@@ -183,6 +184,7 @@ void check_drain(const CheckInput& in, Findings& out) {
 
 void check_endpoints(const CheckInput& in, Findings& out) {
   for (const ProviderConfig& provider : in.config.providers) {
+    if (provider.smtp) continue;
     check_endpoint(in, out, provider);
     check_webpush(in, out, provider);
     check_token_endpoint(in, out, provider);

@@ -28,7 +28,7 @@ std::string effective_toml(const Config& config) {
   print(out, "nats", nats_keys(), AppliesTo::all, config.nats);
   print(out, "ledger", ledger_keys(), AppliesTo::all, config.ledger);
   for (const ProviderConfig& provider : config.providers)
-    print(out, "provider." + provider.name, provider_keys(), applies_to(provider.kind), provider);
+    print(out, "provider." + provider.name, provider_keys(), applies_to(provider), provider);
   for (const ClassConfig& c : config.classes)
     print(out, "class." + c.name, class_keys(), AppliesTo::all, c);
   return out;

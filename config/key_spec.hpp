@@ -18,7 +18,7 @@ namespace sendonce {
 
 enum class OnReload : std::uint8_t { now, restart };
 // Which kinds of provider have the key.
-enum class AppliesTo : std::uint8_t { all, apns, fcm, webpush, http, fcm_http };
+enum class AppliesTo : std::uint8_t { all, apns, fcm, webpush, http, smtp, fcm_http, http_smtp };
 enum class KeyType : std::uint8_t {
   text,
   texts,
@@ -60,10 +60,13 @@ struct KeySpec {
 
 [[nodiscard]] constexpr bool applies(const KeyText& key, AppliesTo kind) {
   if (key.applies == AppliesTo::fcm_http) return kind == AppliesTo::fcm || kind == AppliesTo::http;
+  if (key.applies == AppliesTo::http_smtp)
+    return kind == AppliesTo::http || kind == AppliesTo::smtp;
   return key.applies == AppliesTo::all || key.applies == kind;
 }
-[[nodiscard]] AppliesTo applies_to(ProviderKind kind);
-[[nodiscard]] std::string_view kind_text(AppliesTo kind);  // the first: "apns"; empty for all
+[[nodiscard]] AppliesTo applies_to(const ProviderConfig& provider);
+[[nodiscard]] std::string_view kind_text(AppliesTo kind);   // the first: "apns"; empty for all
+[[nodiscard]] std::string_view kinds_text(AppliesTo kind);  // "fcm, http"
 
 // Bounds of durations.
 [[nodiscard]] constexpr Bounds between(Duration min, Duration max) {

@@ -12,33 +12,36 @@ using namespace std::chrono_literals;
 using C = ProviderConfig;
 
 // Only the kinds that this version can send through.
-constexpr std::array<std::string_view, 4> kAvailable{"apns", "fcm", "webpush", "http"};
+constexpr std::array<std::string_view, 5> kAvailable{"apns", "fcm", "webpush", "http", "smtp"};
 
 Refused read_kind(C& out, const TomlNode& node, const Bounds&) {
   std::size_t position = 0;
   Refused refused = read_choice(position, node, kAvailable);
   if (!refused) {
-    out.kind = *provider_kind_from(kAvailable[position]);
+    out.smtp = kAvailable[position] == "smtp";
+    out.kind = out.smtp ? ProviderKind::email : *provider_kind_from(kAvailable[position]);
   } else if (node.type == TomlType::text && !node.text.empty()) {
-    refused->text = "not available in this version: apns, fcm, webpush, http";
+    refused->text = "not available in this version: apns, fcm, webpush, http, smtp";
   }
   return refused;
 }
 
 constexpr KeySpec<C> kind_key() {
-  return {
-      {.path = "kind",
-       .doc = "What stands behind it: Apple's push service, Firebase Cloud Messaging, the push "
-              "services of browsers, or any HTTP endpoint as the keys marked *http* describe it.",
-       .choose = "choose apns, fcm, webpush or http"},
-      KeyType::choice,
-      {},
-      kAvailable,
-      read_kind,
-      [](const C& from) {
-        const bool http = applies_to(from.kind) == AppliesTo::http;
-        return toml_text(name(http ? ProviderKind::http : from.kind));
-      }};
+  return {{.path = "kind",
+           .doc = "What stands behind it: Apple's push service, Firebase Cloud Messaging, the push "
+                  "services of browsers, any HTTP endpoint as the keys marked *http* describe it, "
+                  "or a mail "
+                  "server.",
+           .choose = "choose apns, fcm, webpush, http or smtp"},
+          KeyType::choice,
+          {},
+          kAvailable,
+          read_kind,
+          [](const C& from) {
+            if (from.smtp) return toml_text("smtp");
+            const bool http = applies_to(from) == AppliesTo::http;
+            return toml_text(name(http ? ProviderKind::http : from.kind));
+          }};
 }
 
 constexpr std::array kCommonKeys{
@@ -46,7 +49,9 @@ constexpr std::array kCommonKeys{
     keys::text<keys::Path<&C::endpoint>>(
         {.path = "endpoint",
          .doc = "`https://host[:port]` to call in place of the vendor's own address. Not for "
-                "webpush: there the subscription names it, see `origins`.",
+                "webpush: there the subscription names it, see `origins`. For smtp mandatory: "
+                "`smtps://host[:465]`, TLS from the first byte, or `smtp://host[:587]`, which must "
+                "offer STARTTLS.",
          .default_words = "the vendor's"}),
     keys::text<keys::Path<&C::topic>>(
         {.path = "topic",
@@ -121,6 +126,27 @@ constexpr std::array kCommonKeys{
          .doc = "How much a push is worth to a device that saves power.",
          .reload = OnReload::now,
          .applies = AppliesTo::webpush}),
+    keys::text<keys::Path<&C::from>>({.path = "from",
+                                      .doc = "The address that mails are from. Its domain is what "
+                                             "EHLO says and ends each Message-ID.",
+                                      .reload = OnReload::now,
+                                      .choose = "name the sender's address",
+                                      .applies = AppliesTo::smtp}),
+    keys::text<keys::Path<&C::from_name>>({.path = "from_name",
+                                           .doc = "The name before it.",
+                                           .reload = OnReload::now,
+                                           .default_words = "none",
+                                           .applies = AppliesTo::smtp}),
+    keys::text<keys::Path<&C::reply_to>>({.path = "reply_to",
+                                          .doc = "Where answers go.",
+                                          .reload = OnReload::now,
+                                          .default_words = "to `from`",
+                                          .applies = AppliesTo::smtp}),
+    keys::text<keys::Path<&C::sender>>({.path = "sender",
+                                        .doc = "The envelope's sender: where bounces go.",
+                                        .reload = OnReload::now,
+                                        .default_words = "`from`",
+                                        .applies = AppliesTo::smtp}),
     keys::duration<keys::Path<&C::connect>>(
         {.path = "call.connect",
          .doc = "Longest wait for a connection, TLS included. Less than `call.total`.",
@@ -129,17 +155,19 @@ constexpr std::array kCommonKeys{
     keys::duration<keys::Path<&C::total>>(
         {.path = "call.total",
          .doc = "Longest wait for an answer. After it nobody knows whether the request was "
-                "carried out.",
+                "carried out. A mail server may look at a message for minutes.",
          .reload = OnReload::now},
         between(200ms, 5min)),
     keys::integer<keys::Path<&C::connections>>(
         {.path = "concurrency.connections",
-         .doc = "Connections held open; for webpush, to each push service.",
+         .doc = "Connections held open; for webpush, to each push service. With smtp each takes "
+                "one mail at a time.",
          .reload = OnReload::now},
         {1, 64}),
     keys::integer<keys::Path<&C::streams>>(
         {.path = "concurrency.streams",
-         .doc = "Requests at a time on one connection. The provider's own limit counts too.",
+         .doc = "Requests at a time on one connection. The provider's own limit counts too. No "
+                "meaning for smtp.",
          .reload = OnReload::now},
         {1, 10'000}),
     keys::rate<keys::Path<&C::rate_per_second>>(
@@ -169,8 +197,8 @@ constexpr std::array kCommonKeys{
                                     .default_words = "the system's"}),
     keys::boolean<keys::Path<&C::insecure>>(
         {.path = "insecure",
-         .doc = "Allows plain `http` for `auth.token_endpoint` on a loopback address, for "
-                "tests."}),
+         .doc = "Allows plain `http` for `auth.token_endpoint`, and `smtp` without TLS, on a "
+                "loopback address, for tests."}),
 };
 
 template <std::size_t A, std::size_t B>
@@ -186,37 +214,48 @@ constexpr std::array kKeys = joined(kCommonKeys, kHttpKeys);
 
 }  // namespace
 
-AppliesTo applies_to(ProviderKind kind) {
-  switch (kind) {
+AppliesTo applies_to(const ProviderConfig& provider) {
+  switch (provider.kind) {
     case ProviderKind::apns:
       return AppliesTo::apns;
     case ProviderKind::fcm:
       return AppliesTo::fcm;
     case ProviderKind::webpush:
       return AppliesTo::webpush;
-    case ProviderKind::sms:
     case ProviderKind::email:
+      return provider.smtp ? AppliesTo::smtp : AppliesTo::http;
+    case ProviderKind::sms:
     case ProviderKind::http:
       return AppliesTo::http;
   }
   return AppliesTo::all;
 }
 
-std::string_view kind_text(AppliesTo kind) {
+std::string_view kinds_text(AppliesTo kind) {
   switch (kind) {
     case AppliesTo::all:
       break;
     case AppliesTo::apns:
       return "apns";
     case AppliesTo::fcm:
-    case AppliesTo::fcm_http:
       return "fcm";
+    case AppliesTo::fcm_http:
+      return "fcm, http";
     case AppliesTo::webpush:
       return "webpush";
     case AppliesTo::http:
       return "http";
+    case AppliesTo::smtp:
+      return "smtp";
+    case AppliesTo::http_smtp:
+      return "http, smtp";
   }
   return {};
+}
+
+std::string_view kind_text(AppliesTo kind) {
+  const std::string_view all = kinds_text(kind);
+  return all.substr(0, all.find(','));
 }
 
 std::span<const KeySpec<ProviderConfig>> provider_keys() {

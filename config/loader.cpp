@@ -19,7 +19,7 @@ void read_single(std::span<const KeySpec<Section>> specs, const TomlNode* table,
 
 std::string_view default_endpoint(const ProviderConfig& provider) {
   if (provider.kind == ProviderKind::webpush) return {};  // the subscription names it
-  if (applies_to(provider.kind) == AppliesTo::http) return {};
+  if (applies_to(provider) == AppliesTo::http || provider.smtp) return {};
   if (provider.kind == ProviderKind::fcm) return "https://fcm.googleapis.com";
   return provider.environment == ApnsEnvironment::production ? "https://api.push.apple.com"
                                                              : "https://api.sandbox.push.apple.com";
@@ -50,7 +50,7 @@ std::optional<ProviderConfig> read_provider(const std::string& name, const TomlN
     sink.report(refused->at, field + ".kind", refused->text, refused->remedy);
     return std::nullopt;
   }
-  TableReader<ProviderConfig> reader(provider_keys(), applies_to(out.kind), field, sink);
+  TableReader<ProviderConfig> reader(provider_keys(), applies_to(out), field, sink);
   reader.read(out, table);
   reader.require(table.at);
   if (out.kind == ProviderKind::http) out.kind = kind_of(out.http.channel);

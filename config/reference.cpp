@@ -119,11 +119,8 @@ void append_table(std::string& out, std::span<const KeySpec<Section>> specs) {
     out += "| `" + std::string(spec.about.path) + "` | " + type_cell(spec) + " | ";
     out += default_cell(spec);
     out += spec.about.reload == OnReload::now ? " | now | " : " | restart | ";
-    if (const std::string_view kind = kind_text(spec.about.applies); !kind.empty())
-      out.append("*")
-          .append(kind)
-          .append(spec.about.applies == AppliesTo::fcm_http ? ", http" : "")
-          .append(".* ");
+    if (const std::string_view kinds = kinds_text(spec.about.applies); !kinds.empty())
+      out.append("*").append(kinds).append(".* ");
     out += std::string(spec.about.doc) + " |\n";
   }
 }

@@ -88,7 +88,13 @@ struct ProviderConfig {
   PushUrgency urgency = PushUrgency::normal;
   // http; `kind` is then the kind of its channel: sms, email or http
   HttpSpec http{};
-  std::optional<SecretRef> secret{};
+  std::optional<SecretRef> secret{};  // smtp too, with http.auth.user
+  // smtp; `kind` is then email
+  bool smtp = false;
+  std::string from{};  // addresses
+  std::string from_name{};
+  std::string reply_to{};
+  std::string sender{};  // of the envelope; empty: `from`
   // all
   Duration connect = std::chrono::seconds(3);
   Duration total = std::chrono::seconds(10);

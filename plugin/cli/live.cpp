@@ -110,7 +110,7 @@ std::optional<std::map<std::string, HttpSpec, std::less<>>> described_in(
       std::fprintf(stderr, "%s\n", to_text(finding).c_str());
     if (!loaded.config) return std::nullopt;
     for (ProviderConfig& provider : loaded.config->providers)
-      if (applies_to(provider.kind) == AppliesTo::http)
+      if (applies_to(provider) == AppliesTo::http)
         out.insert_or_assign(provider.name, std::move(provider.http));
   }
   return out;

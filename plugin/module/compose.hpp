@@ -13,6 +13,7 @@
 #include "classifiers/fcm/fcm_provider.hpp"
 #include "classifiers/http/http_provider.hpp"
 #include "classifiers/provider.hpp"
+#include "classifiers/smtp/smtp_provider.hpp"
 #include "classifiers/webpush/webpush_provider.hpp"
 #include "config/finding.hpp"
 #include "config/schema.hpp"
@@ -49,7 +50,12 @@ struct ApnsMaking {
     return a.options == b.options && a.tokens == b.tokens;
   }
 };
-using Making = std::variant<ApnsMaking, FcmOptions, WebPushOptions, HttpOptions>;
+struct SmtpMaking {
+  SmtpSender sender{};
+  SmtpLogin login{};  // the transport's; another one is a reason to try again
+  friend bool operator==(const SmtpMaking&, const SmtpMaking&) = default;
+};
+using Making = std::variant<ApnsMaking, FcmOptions, WebPushOptions, HttpOptions, SmtpMaking>;
 
 struct MadeProvider {
   Making from{};
