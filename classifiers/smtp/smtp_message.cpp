@@ -116,22 +116,22 @@ void append_bodies(std::string& out, const MailParts& parts) {
 }  // namespace
 
 std::string mail_date(WallTime t) {
-  using namespace std::chrono;
   static constexpr std::array<const char*, 7> kDays{"Sun", "Mon", "Tue", "Wed",
                                                     "Thu", "Fri", "Sat"};
   static constexpr std::array<const char*, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  const sys_seconds at(floor<seconds>(t.time_since_epoch()));
-  const sys_days day = floor<days>(at);
-  const year_month_day date(day);
-  const hh_mm_ss time(at - day);
+  namespace chrono = std::chrono;
+  const chrono::sys_seconds at(chrono::floor<chrono::seconds>(t.time_since_epoch()));
+  const chrono::sys_days day = chrono::floor<chrono::days>(at);
+  const chrono::year_month_day date(day);
+  const chrono::hh_mm_ss clock{at - day};
   std::array<char, 64> text{};
   const int size = std::snprintf(
       text.data(), text.size(), "%s, %02u %s %04d %02d:%02d:%02d +0000",
-      kDays[weekday(day).c_encoding()], static_cast<unsigned>(date.day()),
+      kDays[chrono::weekday(day).c_encoding()], static_cast<unsigned>(date.day()),
       kMonths[static_cast<unsigned>(date.month()) - 1], static_cast<int>(date.year()),
-      static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
-      static_cast<int>(time.seconds().count()));
+      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+      static_cast<int>(clock.seconds().count()));
   return {text.data(), static_cast<std::size_t>(size)};
 }
 

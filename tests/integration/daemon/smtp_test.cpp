@@ -109,7 +109,8 @@ TEST_F(SmtpDaemonTest, AMailServerOfOthersReadsWhatWasMeant) {
   const Identity identity = authority_.issue();
   write_file(at("server.pem"), identity.certificate);
   write_file(at("server.key"), identity.key);
-  auto reader = Process::start({.program = "python3",
+  // Debian's: the one that has python3-aiosmtpd.
+  auto reader = Process::start({.program = "/usr/bin/python3",
                                 .args = {SENDONCE_MAIL_READER, at("server.pem"), at("server.key"),
                                          "shop", "s3cret", at("mails")},
                                 .output = at("port"),
