@@ -15,9 +15,9 @@
 namespace sendonce {
 
 // One line is a JSON object:
-//   provider     apns, fcm, fcm-oauth, fcm-legacy, or transport (the connection alone)
+//   provider     apns, fcm, fcm-oauth, fcm-legacy, smtp, …, or transport (the connection alone)
 //   id           a name, comes back; may be absent
-//   http_status  number; null or 0: no answer
+//   http_status  number, of smtp the reply's code; null or 0: no answer
 //   headers      object of texts; names in any case
 //   body         text, as received or as a library printed it; null: none
 //   transport    null, or {layer, event, code, prereq_calls, …} (corpus_transport.hpp)

@@ -35,6 +35,7 @@ struct Attempt {
   const NidDigest& nid;
   std::string_view collapse;  // envelope, else class, else from the nid (design.md 8.4)
   WallTime deadline;
+  WallTime stored{};  // when its message was: the same for every attempt
 };
 
 // Where the call for a target goes, for a provider of many origins. Borrowed for the call.

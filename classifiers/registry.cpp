@@ -5,6 +5,7 @@
 #include "classifiers/access_token.hpp"
 #include "classifiers/apns/apns_answers.hpp"
 #include "classifiers/fcm/fcm_answers.hpp"
+#include "classifiers/smtp/smtp_answers.hpp"
 #include "classifiers/webpush/webpush_answers.hpp"
 
 namespace sendonce {
@@ -20,7 +21,7 @@ Verdict judge_push(const CallResult& result, const JudgeContext& context) {
   return judge_webpush(result, service, context.now);
 }
 
-constexpr std::array<Protocol, 9> kProtocols{{
+constexpr std::array<Protocol, 10> kProtocols{{
     {"apns",
      [](const CallResult& result, const JudgeContext& context) {
        return judge_apns(result, context.registered_at, context.now);
@@ -33,6 +34,7 @@ constexpr std::array<Protocol, 9> kProtocols{{
      }},
     {"fcm-oauth", [](const CallResult& result,
                      const JudgeContext& context) { return judge_oauth(result, context.now); }},
+    {"smtp", [](const CallResult& result, const JudgeContext&) { return judge_smtp(result); }},
     {"webpush", judge_push<PushService::other>},
     {"webpush-apple", judge_push<PushService::apple>},
     {"webpush-fcm", judge_push<PushService::fcm>},

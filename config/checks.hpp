@@ -44,6 +44,7 @@ void check_rates(const CheckInput& in, Findings& out);      // a class within it
 [[nodiscard]] bool is_origin(std::string_view text);
 void check_http(const CheckInput& in, Findings& out);     // checks_http.cpp: kind = "http"
 void check_modules(const CheckInput& in, Findings& out);  // checks_http.cpp: kind = "module"
+void check_smtp(const CheckInput& in, Findings& out);     // checks_smtp.cpp: kind = "smtp"
 
 // ---- classes: checks_class.cpp
 void check_claims(const CheckInput& in, Findings& out);     // claim >= call + slack

@@ -159,6 +159,7 @@ void check_providers(const CheckInput& in, Findings& out) {
   check_endpoints(in, out);
   check_http(in, out);
   check_modules(in, out);
+  check_smtp(in, out);
   check_proxies(in, out);
 }
 
@@ -185,6 +186,7 @@ void check_drain(const CheckInput& in, Findings& out) {
 
 void check_endpoints(const CheckInput& in, Findings& out) {
   for (const ProviderConfig& provider : in.config.providers) {
+    if (provider.smtp) continue;
     check_endpoint(in, out, provider);
     check_webpush(in, out, provider);
     check_token_endpoint(in, out, provider);

@@ -19,14 +19,16 @@ namespace sendonce {
 enum class OnReload : std::uint8_t { now, restart };
 // Which kinds of provider have the key.
 enum class AppliesTo : std::uint8_t {
-  all,
-  apns,
-  fcm,
-  webpush,
-  http,
-  module,
-  http_module,
-  fcm_http_module
+  apns = 1,
+  fcm = 2,
+  webpush = 4,
+  http = 8,
+  module = 16,
+  smtp = 32,
+  http_module = http | module,
+  http_smtp = http | smtp,
+  fcm_http_module = fcm | http | module,
+  all = 63
 };
 enum class KeyType : std::uint8_t {
   text,
@@ -68,14 +70,11 @@ struct KeySpec {
 [[nodiscard]] std::span<const KeySpec<ClassConfig>> class_keys();
 
 [[nodiscard]] constexpr bool applies(const KeyText& key, AppliesTo kind) {
-  const bool described = kind == AppliesTo::http || kind == AppliesTo::module;
-  if (key.applies == AppliesTo::http_module) return described;
-  if (key.applies == AppliesTo::fcm_http_module) return described || kind == AppliesTo::fcm;
-  return key.applies == AppliesTo::all || key.applies == kind;
+  return (static_cast<unsigned>(key.applies) & static_cast<unsigned>(kind)) != 0;
 }
 [[nodiscard]] AppliesTo applies_to(const ProviderConfig& provider);
-[[nodiscard]] std::string_view kind_text(AppliesTo kind);   // the first: "apns"; empty for all
-[[nodiscard]] std::string_view kinds_text(AppliesTo kind);  // all of them: "fcm, http, module"
+[[nodiscard]] std::string_view kind_text(AppliesTo kind);  // the first: "apns"; empty for all
+[[nodiscard]] std::string kinds_text(AppliesTo kind);      // all of them: "fcm, http, module"
 
 // Bounds of durations.
 [[nodiscard]] constexpr Bounds between(Duration min, Duration max) {

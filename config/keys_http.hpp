@@ -93,7 +93,7 @@ inline constexpr std::array kHttpKeys{
     keys::choice<keys::Path<&ProviderConfig::http, &HttpSpec::version>>(
         {.path = "version",
          .doc = "The HTTP version that the endpoint speaks. `1.1` takes a connection for each "
-                "request, at most 64 at a time.",
+                "request on its way, at most 64 for each provider.",
          .applies = AppliesTo::http_module}),
     http_keys::own<keys::Path<&ProviderConfig::http, &HttpSpec::path>, http_keys::read_plain,
                    http_keys::print_template>(
@@ -128,9 +128,16 @@ inline constexpr std::array kHttpKeys{
                          "header or form field that holds the secret, an HMAC-SHA-256, OAuth 2 "
                          "client credentials.")),
     keys::secret<keys::Path<&ProviderConfig::secret>>(
-        http_keys::about("auth.secret", "The token, password, key or client secret.")),
+        {.path = "auth.secret",
+         .doc = "The token, password, key or client secret.",
+         .reload = OnReload::now,
+         .applies = AppliesTo::http_smtp}),
     keys::text<keys::Path<&ProviderConfig::http, &HttpSpec::auth, &HttpAuthSpec::user>>(
-        http_keys::about("auth.user", "basic: the user.", "the secret is `user:password`")),
+        {.path = "auth.user",
+         .doc = "basic, smtp: the user. Without it mails are submitted without AUTH.",
+         .reload = OnReload::now,
+         .default_words = "basic: the secret is `user:password`",
+         .applies = AppliesTo::http_smtp}),
     http_keys::own<keys::Path<&ProviderConfig::http, &HttpSpec::auth, &HttpAuthSpec::header>,
                    read_header_name, http_keys::print_text>(
         KeyType::text, http_keys::about("auth.header", "header, hmac: the header's name.")),

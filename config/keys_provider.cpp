@@ -1,6 +1,7 @@
 // The keys of [provider.NAME].
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "config/key_spec.hpp"
 #include "config/keys_http.hpp"
@@ -12,38 +13,36 @@ namespace {
 using namespace std::chrono_literals;
 using C = ProviderConfig;
 
-// Only the kinds that this version can send through.
-constexpr std::array<std::string_view, 5> kAvailable{"apns", "fcm", "webpush", "http", "module"};
+// Only the kinds that this version can send through, in the order of AppliesTo's bits.
+constexpr std::array<std::string_view, 6> kAvailable{"apns", "fcm",    "webpush",
+                                                     "http", "module", "smtp"};
 
 Refused read_kind(C& out, const TomlNode& node, const Bounds&) {
   std::size_t position = 0;
   Refused refused = read_choice(position, node, kAvailable);
   if (!refused) {
     out.by_module = kAvailable[position] == "module";
-    out.kind = out.by_module ? ProviderKind::http : *provider_kind_from(kAvailable[position]);
+    out.smtp = kAvailable[position] == "smtp";
+    out.kind = out.by_module ? ProviderKind::http
+               : out.smtp    ? ProviderKind::email
+                             : *provider_kind_from(kAvailable[position]);
   } else if (node.type == TomlType::text && !node.text.empty()) {
-    refused->text = "not available in this version: apns, fcm, webpush, http, module";
+    refused->text = "not available in this version: apns, fcm, webpush, http, module, smtp";
   }
   return refused;
 }
 
 constexpr KeySpec<C> kind_key() {
-  return {
-      {.path = "kind",
-       .doc =
-           "What stands behind it: Apple's push service, Firebase Cloud Messaging, the push "
-           "services of browsers, any HTTP endpoint as the keys marked *http* describe it, or one "
-           "that a module of your own knows.",
-       .choose = "choose apns, fcm, webpush, http or module"},
-      KeyType::choice,
-      {},
-      kAvailable,
-      read_kind,
-      [](const C& from) {
-        if (from.by_module) return toml_text("module");
-        const bool http = applies_to(from) == AppliesTo::http;
-        return toml_text(name(http ? ProviderKind::http : from.kind));
-      }};
+  return {{.path = "kind",
+           .doc = "What stands behind it: Apple's push service, Firebase Cloud Messaging, the push "
+                  "services of browsers, any HTTP endpoint as the keys marked *http* describe it, "
+                  "one that a module of your own knows, or a mail server.",
+           .choose = "choose apns, fcm, webpush, http, module or smtp"},
+          KeyType::choice,
+          {},
+          kAvailable,
+          read_kind,
+          [](const C& from) { return toml_text(kind_text(applies_to(from))); }};
 }
 
 constexpr std::array kCommonKeys{
@@ -51,7 +50,9 @@ constexpr std::array kCommonKeys{
     keys::text<keys::Path<&C::endpoint>>(
         {.path = "endpoint",
          .doc = "`https://host[:port]` to call in place of the vendor's own address. Not for "
-                "webpush: there the subscription names it, see `origins`.",
+                "webpush: there the subscription names it, see `origins`. For smtp mandatory: "
+                "`smtps://host[:465]`, TLS from the first byte, or `smtp://host[:587]`, which must "
+                "offer STARTTLS.",
          .default_words = "the vendor's"}),
     keys::text<keys::Path<&C::topic>>(
         {.path = "topic",
@@ -127,6 +128,27 @@ constexpr std::array kCommonKeys{
          .doc = "How much a push is worth to a device that saves power.",
          .reload = OnReload::now,
          .applies = AppliesTo::webpush}),
+    keys::text<keys::Path<&C::from>>({.path = "from",
+                                      .doc = "The address that mails are from. Its domain is what "
+                                             "EHLO says and ends each Message-ID.",
+                                      .reload = OnReload::now,
+                                      .choose = "name the sender's address",
+                                      .applies = AppliesTo::smtp}),
+    keys::text<keys::Path<&C::from_name>>({.path = "from_name",
+                                           .doc = "The name before it.",
+                                           .reload = OnReload::now,
+                                           .default_words = "none",
+                                           .applies = AppliesTo::smtp}),
+    keys::text<keys::Path<&C::reply_to>>({.path = "reply_to",
+                                          .doc = "Where answers go.",
+                                          .reload = OnReload::now,
+                                          .default_words = "to `from`",
+                                          .applies = AppliesTo::smtp}),
+    keys::text<keys::Path<&C::sender>>({.path = "sender",
+                                        .doc = "The envelope's sender: where bounces go.",
+                                        .reload = OnReload::now,
+                                        .default_words = "`from`",
+                                        .applies = AppliesTo::smtp}),
     keys::duration<keys::Path<&C::connect>>(
         {.path = "call.connect",
          .doc = "Longest wait for a connection, TLS included. Less than `call.total`.",
@@ -135,17 +157,19 @@ constexpr std::array kCommonKeys{
     keys::duration<keys::Path<&C::total>>(
         {.path = "call.total",
          .doc = "Longest wait for an answer. After it nobody knows whether the request was "
-                "carried out.",
+                "carried out. A mail server may look at a message for minutes.",
          .reload = OnReload::now},
         between(200ms, 5min)),
     keys::integer<keys::Path<&C::connections>>(
         {.path = "concurrency.connections",
-         .doc = "Connections held open; for webpush, to each push service.",
+         .doc = "Connections held open; for webpush, to each push service. With smtp each takes "
+                "one mail at a time.",
          .reload = OnReload::now},
         {1, 64}),
     keys::integer<keys::Path<&C::streams>>(
         {.path = "concurrency.streams",
-         .doc = "Requests at a time on one connection. The provider's own limit counts too.",
+         .doc = "Requests at a time on one connection. The provider's own limit counts too. No "
+                "meaning for smtp.",
          .reload = OnReload::now},
         {1, 10'000}),
     keys::rate<keys::Path<&C::rate_per_second>>(
@@ -175,8 +199,8 @@ constexpr std::array kCommonKeys{
                                     .default_words = "the system's"}),
     keys::boolean<keys::Path<&C::insecure>>(
         {.path = "insecure",
-         .doc = "Allows plain `http` for `auth.token_endpoint` on a loopback address, for "
-                "tests."}),
+         .doc = "Allows plain `http` for `auth.token_endpoint`, and `smtp` without TLS, on a "
+                "loopback address, for tests."}),
 };
 
 template <std::size_t A, std::size_t B>
@@ -203,36 +227,24 @@ AppliesTo applies_to(const ProviderConfig& provider) {
     case ProviderKind::sms:
     case ProviderKind::email:
     case ProviderKind::http:
+      if (provider.smtp) return AppliesTo::smtp;
       return provider.by_module ? AppliesTo::module : AppliesTo::http;
   }
   return AppliesTo::all;
 }
 
-std::string_view kinds_text(AppliesTo kind) {
-  switch (kind) {
-    case AppliesTo::all:
-      break;
-    case AppliesTo::apns:
-      return "apns";
-    case AppliesTo::fcm:
-      return "fcm";
-    case AppliesTo::webpush:
-      return "webpush";
-    case AppliesTo::http:
-      return "http";
-    case AppliesTo::module:
-      return "module";
-    case AppliesTo::http_module:
-      return "http, module";
-    case AppliesTo::fcm_http_module:
-      return "fcm, http, module";
-  }
-  return {};
+std::string_view kind_text(AppliesTo kind) {
+  if (kind == AppliesTo::all) return {};
+  return kAvailable.at(static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(kind))));
 }
 
-std::string_view kind_text(AppliesTo kind) {
-  const std::string_view all = kinds_text(kind);
-  return all.substr(0, all.find(','));
+std::string kinds_text(AppliesTo kind) {
+  std::string out;
+  if (kind == AppliesTo::all) return out;
+  for (std::size_t i = 0; i < kAvailable.size(); ++i)
+    if ((static_cast<unsigned>(kind) >> i & 1U) != 0)
+      out.append(out.empty() ? "" : ", ").append(kAvailable[i]);
+  return out;
 }
 
 std::span<const KeySpec<ProviderConfig>> provider_keys() {

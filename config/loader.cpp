@@ -20,7 +20,7 @@ void read_single(std::span<const KeySpec<Section>> specs, const TomlNode* table,
 std::string_view default_endpoint(const ProviderConfig& provider) {
   if (provider.kind == ProviderKind::webpush) return {};  // the subscription names it
   const AppliesTo kind = applies_to(provider);
-  if (kind == AppliesTo::http || kind == AppliesTo::module) return {};
+  if (kind == AppliesTo::http || kind == AppliesTo::module || kind == AppliesTo::smtp) return {};
   if (provider.kind == ProviderKind::fcm) return "https://fcm.googleapis.com";
   return provider.environment == ApnsEnvironment::production ? "https://api.push.apple.com"
                                                              : "https://api.sandbox.push.apple.com";

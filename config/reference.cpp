@@ -119,7 +119,7 @@ void append_table(std::string& out, std::span<const KeySpec<Section>> specs) {
     out += "| `" + std::string(spec.about.path) + "` | " + type_cell(spec) + " | ";
     out += default_cell(spec);
     out += spec.about.reload == OnReload::now ? " | now | " : " | restart | ";
-    if (const std::string_view kinds = kinds_text(spec.about.applies); !kinds.empty())
+    if (const std::string kinds = kinds_text(spec.about.applies); !kinds.empty())
       out.append("*").append(kinds).append(".* ");
     out += std::string(spec.about.doc) + " |\n";
   }

@@ -95,13 +95,19 @@ struct ProviderConfig {
   PushUrgency urgency = PushUrgency::normal;
   // http; `kind` is then the kind of its channel: sms, email or http
   HttpSpec http{};
-  std::optional<SecretRef> secret{};
+  std::optional<SecretRef> secret{};  // smtp too, with http.auth.user
   // module; `kind` is then the kind of its channel, and of `http` it has channel, version and
   // idempotency
   bool by_module = false;
   std::string module{};  // path of the .so
   Position module_at{};
   std::vector<SettingConfig> settings{};
+  // smtp; `kind` is then email
+  bool smtp = false;
+  std::string from{};  // addresses
+  std::string from_name{};
+  std::string reply_to{};
+  std::string sender{};  // of the envelope; empty: `from`
   // all
   Duration connect = std::chrono::seconds(3);
   Duration total = std::chrono::seconds(10);

@@ -24,8 +24,8 @@ build_packages=(
 )
 test_packages=(
   clang-19 libclang-rt-19-dev llvm-19 clang-tidy-19 clang-format-19
-  nats-server nghttp2-client python3 python3-cryptography python3-jsonschema spin openssl
-  ca-certificates binutils
+  nats-server nghttp2-client python3 python3-cryptography python3-jsonschema
+  python3-aiosmtpd spin openssl ca-certificates binutils
 )
 bench_packages=(redis-server libhiredis-dev libsqlite3-dev postgresql libpq-dev)
 # What these packages would start, and start again at every boot.

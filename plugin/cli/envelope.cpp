@@ -83,7 +83,8 @@ Result<void> check_target(const ProviderSlot& slot, const Notification& note, Ta
                         .key = key,
                         .nid = nid,
                         .collapse = collapse,
-                        .deadline = now + of.expires},
+                        .deadline = now + of.expires,
+                        .stored = now},
                        now);
 }
 

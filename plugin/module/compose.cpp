@@ -97,6 +97,19 @@ Judged<Making> module_making(const ProviderConfig& c, std::string_view directory
   return o;
 }
 
+Judged<Making> smtp_making(const ProviderConfig& c, std::string_view directory) {
+  SmtpMaking m{.sender = {.from = c.from,
+                          .from_name = c.from_name,
+                          .reply_to = c.reply_to,
+                          .sender = c.sender},
+               .login = {.hello = c.from.substr(c.from.rfind('@') + 1), .user = c.http.auth.user}};
+  if (c.secret) {
+    SO_TRY(m.login.password,
+           judged(read_credential(*c.secret, directory), c, "auth.secret", c.secret));
+  }
+  return m;
+}
+
 Judged<Making> making_of(const ProviderConfig& c, std::string_view directory,
                          ApnsTokenSources& tokens) {
   switch (c.kind) {
@@ -109,6 +122,7 @@ Judged<Making> making_of(const ProviderConfig& c, std::string_view directory,
     case ProviderKind::sms:
     case ProviderKind::email:
     case ProviderKind::http:
+      if (c.smtp) return smtp_making(c, directory);
       return c.by_module ? module_making(c, directory) : http_making(c, directory);
   }
   return judged<Making>(
@@ -130,6 +144,8 @@ Judged<std::unique_ptr<Provider>> make_provider(const ProviderConfig& c, const M
     return judged(make_http_provider(*http), c, "auth.secret", c.secret);
   if (const auto* module = std::get_if<ModuleOptions>(&making))
     return judged(as_port(ModuleProvider::make(*module)), c, "module", place_of_module(c));
+  if (const auto* smtp = std::get_if<SmtpMaking>(&making))
+    return judged(make_smtp_provider(smtp->sender), c, "from");
   return judged(make_fcm_provider(std::get<FcmOptions>(making)), c, "auth.service_account",
                 c.service_account);
 }
@@ -157,7 +173,7 @@ Judged<MadeProvider> make_or_keep(const ProviderConfig& c, std::string_view dire
 }
 
 Judged<H2Options> transport_of(const ProviderConfig& c, const Capabilities& can,
-                               std::string_view directory) {
+                               const Making& making, std::string_view directory) {
   H2Options o{.name = c.name,
               .endpoint = c.endpoint,
               .ca_file = c.ca,
@@ -169,7 +185,9 @@ Judged<H2Options> transport_of(const ProviderConfig& c, const Capabilities& can,
               .one_stream_first = can.one_stream_first,
               .many_origins = can.many_origins,
               .http1 = c.http.version == HttpVersion::one_one,
+              .smtp = c.smtp,
               .connect_timeout = c.connect};
+  if (const auto* smtp = std::get_if<SmtpMaking>(&making)) o.login = smtp->login;
   if (c.proxy_credentials) {
     SO_TRY(o.proxy_credentials, judged(read_credential(*c.proxy_credentials, directory), c,
                                        "proxy.credentials", c.proxy_credentials));
@@ -181,7 +199,7 @@ Judged<void> add_provider(Composition& out, const ProviderConfig& c, std::string
                           ApnsTokenSources& tokens, const MadeProvider* before) {
   Provider* provider = nullptr;
   SO_TRY(MadeProvider made, make_or_keep(c, directory, tokens, before, provider));
-  SO_TRY(H2Options transport, transport_of(c, provider->capabilities(), directory));
+  SO_TRY(H2Options transport, transport_of(c, provider->capabilities(), made.from, directory));
   out.slots.push_back({.config = c, .provider = provider});
   out.transports.push_back(std::move(transport));
   out.providers.push_back(std::move(made));

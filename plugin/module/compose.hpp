@@ -14,6 +14,7 @@
 #include "classifiers/foreign/module_provider.hpp"
 #include "classifiers/http/http_provider.hpp"
 #include "classifiers/provider.hpp"
+#include "classifiers/smtp/smtp_provider.hpp"
 #include "classifiers/webpush/webpush_provider.hpp"
 #include "config/finding.hpp"
 #include "config/schema.hpp"
@@ -50,7 +51,13 @@ struct ApnsMaking {
     return a.options == b.options && a.tokens == b.tokens;
   }
 };
-using Making = std::variant<ApnsMaking, FcmOptions, WebPushOptions, HttpOptions, ModuleOptions>;
+struct SmtpMaking {
+  SmtpSender sender{};
+  SmtpLogin login{};  // the transport's; another one is a reason to try again
+  friend bool operator==(const SmtpMaking&, const SmtpMaking&) = default;
+};
+using Making =
+    std::variant<ApnsMaking, FcmOptions, WebPushOptions, HttpOptions, ModuleOptions, SmtpMaking>;
 
 struct MadeProvider {
   Making from{};

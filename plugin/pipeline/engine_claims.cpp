@@ -51,7 +51,8 @@ Attempt Engine::attempt(const Delivery& d) const {
           .key = d.key,
           .nid = held.nid_digest,
           .collapse = held.collapse,
-          .deadline = d.deadline};
+          .deadline = d.deadline,
+          .stored = held.message.stored_at};
 }
 
 void Engine::enqueue(Delivery& d) {

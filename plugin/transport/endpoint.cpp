@@ -6,6 +6,11 @@
 namespace sendonce {
 namespace {
 
+constexpr std::uint16_t kHttpsPort = 443;
+constexpr std::uint16_t kHttpPort = 80;
+constexpr std::uint16_t kSubmissionsPort = 465;
+constexpr std::uint16_t kSubmissionPort = 587;
+
 bool is_loopback(std::string_view host) {
   return host == "localhost" || host == "[::1]" || host == "127.0.0.1";
 }
@@ -29,10 +34,10 @@ std::size_t port_colon(std::string_view authority) {
   return authority.find(':', bracket == std::string_view::npos ? 0 : bracket);
 }
 
-Result<Endpoint> parse_authority(std::string_view authority, bool tls) {
+Result<Endpoint> parse_authority(std::string_view authority, bool tls, std::uint16_t port) {
   Endpoint endpoint;
   endpoint.tls = tls;
-  endpoint.port = tls ? 443 : 80;
+  endpoint.port = port;
   const std::uint16_t usual = endpoint.port;
   const std::size_t colon = port_colon(authority);
   endpoint.host = authority.substr(0, colon);
@@ -62,7 +67,8 @@ Result<Endpoint> parse_url(std::string_view url, bool insecure) {
     return fail(Errc::invalid, "the URL must begin with https://");
   }
   url.remove_prefix(tls ? kHttps.size() : kHttp.size());
-  SO_TRY(Endpoint endpoint, parse_authority(url.substr(0, url.find_first_of("/?#")), tls));
+  SO_TRY(Endpoint endpoint, parse_authority(url.substr(0, url.find_first_of("/?#")), tls,
+                                            tls ? kHttpsPort : kHttpPort));
   if (!tls && !(insecure && is_loopback(endpoint.host))) {
     return fail(Errc::invalid,
                 "plain http is allowed only to loopback and only with insecure = true: use https");
@@ -79,6 +85,24 @@ Result<Endpoint> parse_endpoint(std::string_view url, bool insecure) {
     }
   }
   return parse_url(url, insecure);
+}
+
+Result<MailEndpoint> parse_mail_endpoint(std::string_view url, bool insecure) {
+  constexpr std::string_view kSmtps = "smtps://";
+  constexpr std::string_view kSmtp = "smtp://";
+  const bool tls = url.starts_with(kSmtps);
+  if (!tls && !url.starts_with(kSmtp))
+    return fail(Errc::invalid, "the endpoint must be smtps://host[:port] or smtp://host[:port]");
+  url.remove_prefix(tls ? kSmtps.size() : kSmtp.size());
+  if (url.ends_with('/')) url.remove_suffix(1);
+  if (url.find_first_of("/?#") != std::string_view::npos)
+    return fail(Errc::invalid, "the endpoint must be smtps://host[:port] without a path");
+  MailEndpoint out;
+  SO_TRY(out.at, parse_authority(url, tls, tls ? kSubmissionsPort : kSubmissionPort));
+  if (!tls)
+    out.security =
+        insecure && is_loopback(out.at.host) ? MailSecurity::plain : MailSecurity::starttls;
+  return out;
 }
 
 }  // namespace sendonce

@@ -1,4 +1,4 @@
-// https://host[:port], taken apart and checked.
+// https://host[:port] and smtp(s)://host[:port], taken apart and checked.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,15 @@ struct Endpoint {
 
 // Accepts no user, path, query or fragment. Plain http only to loopback and only when `insecure`.
 [[nodiscard]] Result<Endpoint> parse_endpoint(std::string_view url, bool insecure);
-// The same for a whole URL, whose path and query are not looked at.
+// smtps://host[:port] (465: TLS from the first byte, RFC 8314 3.3) or smtp://host[:port] (587:
+// STARTTLS, which must succeed). To loopback, smtp with `insecure` is plain.
+enum class MailSecurity : std::uint8_t { tls, starttls, plain };
+struct MailEndpoint {
+  Endpoint at{};
+  MailSecurity security = MailSecurity::tls;
+};
+[[nodiscard]] Result<MailEndpoint> parse_mail_endpoint(std::string_view url, bool insecure);
+// The same as the first for a whole URL, whose path and query are not looked at.
 [[nodiscard]] Result<Endpoint> parse_url(std::string_view url, bool insecure);
 
 }  // namespace sendonce

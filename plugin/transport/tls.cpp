@@ -72,10 +72,15 @@ void prepare_tls(void* ssl_ctx, const TrustStore& trust) noexcept {
   if (trust.get() != nullptr) SSL_CTX_set1_cert_store(ctx, trust.get());
 }
 
-bool prepare_tls_h2(void* ssl_ctx, const TrustStore& trust, Handshake& handshake) noexcept {
+void prepare_tls_stream(void* ssl_ctx, const TrustStore& trust) noexcept {
   prepare_tls(ssl_ctx, trust);
+  SSL_CTX_set_mode(static_cast<SSL_CTX*>(ssl_ctx),
+                   SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+}
+
+bool prepare_tls_h2(void* ssl_ctx, const TrustStore& trust, Handshake& handshake) noexcept {
+  prepare_tls_stream(ssl_ctx, trust);
   auto* ctx = static_cast<SSL_CTX*>(ssl_ctx);
-  SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   // libcurl has OpenSSL free and allocate its two 16 KiB buffers around every record; ours are few
   // connections that are never idle for long.
   SSL_CTX_clear_mode(ctx, SSL_MODE_RELEASE_BUFFERS);

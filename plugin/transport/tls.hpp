@@ -38,6 +38,8 @@ struct Handshake {
 
 // For CURLOPT_SSL_CTX_FUNCTION: `ssl_ctx` is the SSL_CTX of one connection to be.
 void prepare_tls(void* ssl_ctx, const TrustStore& trust) noexcept;
+// The same for a connection that is spoken on by curl_easy_send.
+void prepare_tls_stream(void* ssl_ctx, const TrustStore& trust) noexcept;
 // False: out of memory.
 [[nodiscard]] bool prepare_tls_h2(void* ssl_ctx, const TrustStore& trust,
                                   Handshake& handshake) noexcept;

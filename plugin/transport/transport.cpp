@@ -62,6 +62,28 @@ std::vector<std::pair<std::string, PoolState>> Transport::origins(
   return {};
 }
 
+std::string_view name(MailStep step) {
+  switch (step) {
+    case MailStep::none:
+      return "";
+    case MailStep::greeting:
+      return "connecting";
+    case MailStep::hello:
+      return "EHLO";
+    case MailStep::auth:
+      return "AUTH";
+    case MailStep::sender:
+      return "MAIL";
+    case MailStep::recipient:
+      return "RCPT";
+    case MailStep::data:
+      return "DATA";
+    case MailStep::message:
+      return "end of DATA";
+  }
+  SO_ASSERT(false);
+}
+
 std::string_view name(Cause cause) {
   switch (cause) {
     case Cause::connect:

@@ -1,9 +1,10 @@
-// The transport port: one HTTP request, one honest answer about what may have left.
+// The transport port: one HTTP request or one e-mail, one honest answer about what may have left.
 //
 // submit() hands a request over; every accepted ticket completes exactly once through poll(). A
 // completion either holds an answer or says why there is none, with an effect that is proven:
 // `not_sent` only when no byte of the request was ever passed to a write call, or the peer refused
-// it by protocol (RFC 9113 8.7, 6.8), or a whole-body provider was cut short.
+// it by protocol (RFC 9113 8.7, 6.8), or a whole-body provider was cut short, or the end of an
+// e-mail was never passed to a write call (RFC 5321 4.1.1.4: what has no end is not delivered).
 #pragma once
 
 #include <cstdint>
@@ -77,6 +78,13 @@ class Headers {
   std::size_t count_ = 0;
 };
 
+// Of an e-mail (RFC 5321 2.3.1): whom a bounce goes to and whom the message. One recipient, so that
+// each reply speaks of one delivery.
+struct MailEnvelope {
+  std::string sender{};
+  std::string recipient{};
+};
+
 // Never printed: path, headers and body hold destinations and credentials.
 struct HttpRequest {
   std::string method = "POST";
@@ -93,12 +101,29 @@ struct HttpRequest {
   bool by_url = false;  // a delivery over HTTP/1.1, to `url`
   bool only_stream =
       false;  // nothing else may be open on the connection (APNs before its first answer)
+  // An e-mail, to the provider's own server: `body` is the message in lines that end with CRLF, its
+  // dots not doubled, and nothing else of the request counts but not_after.
+  std::optional<MailEnvelope> mail{};
 };
 
+// What an SMTP reply answers. RFC 5321 4.3.2.
+enum class MailStep : std::uint8_t {
+  none,       // not SMTP, or not known
+  greeting,   // the connection
+  hello,      // EHLO or STARTTLS
+  auth,       // AUTH, RFC 4954
+  sender,     // MAIL
+  recipient,  // RCPT
+  data,       // DATA, before the message's end
+  message,    // the end of the message
+};
+[[nodiscard]] std::string_view name(MailStep step);
+
 struct HttpAnswer {
-  int status = 0;
+  int status = 0;  // of an e-mail: the reply's code
   Headers headers{};
-  std::string body{};  // bounded, see AnswerLimits
+  std::string body{};  // bounded, see AnswerLimits; of an e-mail: the reply's lines
+  MailStep step = MailStep::none;
 };
 
 enum class Cause : std::uint8_t {

@@ -38,6 +38,10 @@ bool is_one_line_each(const Headers& headers) {
   return true;
 }
 
+// libcurl counts whole seconds: less than two. Servers that close first do so after two or more.
+constexpr long kIdleSeconds = 1;
+constexpr long kLifeSeconds = 300;  // then the name is looked up again
+
 constexpr std::string_view kLate = "its deadline came before its first byte";
 
 CallFailure unsent(Cause cause, std::string text) {
@@ -136,10 +140,13 @@ void CurlLane::Exchange::configure(Duration timeout, const Endpoint& endpoint,
   if (!options.proxy_credentials.empty()) {
     curl_easy_setopt(easy_, CURLOPT_PROXYUSERPWD, options.proxy_credentials.expose().c_str());
   }
-  // A connection is used once: rare calls gain nothing, and a reused one may be dead, or have been
-  // verified against another provider's CAs.
-  curl_easy_setopt(easy_, CURLOPT_FRESH_CONNECT, 1L);
-  curl_easy_setopt(easy_, CURLOPT_FORBID_REUSE, 1L);
+  if (lane_.keep_alive_) {
+    curl_easy_setopt(easy_, CURLOPT_MAXAGE_CONN, kIdleSeconds);
+    curl_easy_setopt(easy_, CURLOPT_MAXLIFETIME_CONN, kLifeSeconds);
+  } else {
+    curl_easy_setopt(easy_, CURLOPT_FRESH_CONNECT, 1L);
+    curl_easy_setopt(easy_, CURLOPT_FORBID_REUSE, 1L);
+  }
   curl_easy_setopt(easy_, CURLOPT_SSL_SESSIONID_CACHE, 0L);
   curl_easy_setopt(easy_, CURLOPT_CAPATH, nullptr);
   curl_easy_setopt(easy_, CURLOPT_CAINFO, nullptr);
@@ -244,6 +251,8 @@ CallResult CurlLane::Exchange::result(CURLcode code) {
   if (late_) return unsent(Cause::not_started, std::string(kLate));
   if (transmissions_ == 0) return explain_unsent(code);
   if (oversized_) return abandoned(Cause::oversized, "the answer is too large");
+  if (transmissions_ > 1)
+    return abandoned(Cause::connection_lost, peer_ + " closed a connection that was used again");
   if (code == CURLE_OPERATION_TIMEDOUT) {
     return abandoned(Cause::timed_out, peer_ + " did not answer in time");
   }
@@ -264,16 +273,17 @@ CallResult CurlLane::Exchange::abandoned(Cause cause, std::string text) {
 }
 
 CurlLane::CurlLane(EventLoop& loop, const Clock& clock, std::vector<Completion>& ready,
-                   std::size_t max_open)
-    : clock_(clock), ready_(ready), max_open_(max_open), multi_(loop, clock) {}
+                   Connections connections, std::size_t max_open)
+    : clock_(clock),
+      ready_(ready),
+      keep_alive_(connections == Connections::kept_alive),
+      max_open_(max_open),
+      multi_(loop, clock) {
+  if (keep_alive_) multi_.keep_at_most(max_open_);
+}
 
 bool CurlLane::is_late(const HttpRequest& request) const {
   return clock_.wall() > request.not_after_wall || clock_.mono() > request.not_after_mono;
-}
-
-std::size_t CurlLane::open_of(ProviderIndex provider) const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      transfers_, [provider](const auto& e) { return e->provider == provider; }));
 }
 
 CurlLane::~CurlLane() {

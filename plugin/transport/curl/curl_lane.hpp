@@ -3,10 +3,12 @@
 //
 // libcurl repeats a POST by itself when a reused connection dies under it. Its pre-request callback
 // is called before each transmission: the second one is aborted, and "never called" is the only
-// proof that nothing was sent.
+// proof that nothing was sent. What dies on a reused connection is therefore in doubt; one that has
+// idled for two seconds, which is when the first servers close theirs, is not used again.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,10 +31,15 @@ struct LaneOptions {
   bool insecure = false;  // plain http to loopback
 };
 
+enum class Connections : std::uint8_t {
+  used_once,   // rare calls of many providers
+  kept_alive,  // of one provider: libcurl does not know whose CAs verified a connection
+};
+
 class CurlLane {
  public:
   CurlLane(EventLoop& loop, const Clock& clock, std::vector<Completion>& ready,
-           std::size_t max_open = 64);
+           Connections connections, std::size_t max_open = 64);
   ~CurlLane();  // calls in flight end with their proven effect
   CurlLane(const CurlLane&) = delete;
   CurlLane& operator=(const CurlLane&) = delete;
@@ -42,8 +49,6 @@ class CurlLane {
                            Duration timeout, const LaneOptions& options);
   [[nodiscard]] bool cancel(Ticket ticket);  // false: not ours
   [[nodiscard]] std::size_t open() const noexcept { return transfers_.size(); }
-  [[nodiscard]] std::size_t open_of(ProviderIndex provider) const;
-  [[nodiscard]] std::size_t places() const noexcept { return max_open_; }
   [[nodiscard]] std::size_t room() const noexcept { return max_open_ - transfers_.size(); }
 
   [[nodiscard]] std::optional<MonoTime> due() const { return multi_.due(); }
@@ -56,6 +61,7 @@ class CurlLane {
 
   const Clock& clock_;
   std::vector<Completion>& ready_;
+  const bool keep_alive_;
   const std::size_t max_open_;
   CurlMulti multi_;
   std::vector<std::unique_ptr<Exchange>> transfers_;

@@ -61,6 +61,10 @@ CurlMulti::~CurlMulti() {
   SO_ASSERT(sockets_.empty());
 }
 
+void CurlMulti::keep_at_most(std::size_t connections) {
+  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(connections));
+}
+
 void CurlMulti::add(CURL* easy, Transfer& transfer) {
   curl_easy_setopt(easy, CURLOPT_PRIVATE, &transfer);
   SO_ASSERT(curl_multi_add_handle(multi_, easy) == CURLM_OK);

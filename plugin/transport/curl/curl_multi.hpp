@@ -34,6 +34,7 @@ class CurlMulti {
   CurlMulti(const CurlMulti&) = delete;
   CurlMulti& operator=(const CurlMulti&) = delete;
 
+  void keep_at_most(std::size_t connections);  // that are idle
   // Takes over the handle's CURLOPT_PRIVATE. The transfer stays until removed.
   void add(CURL* easy, Transfer& transfer);
   void remove(CURL* easy);  // closes a connect-only connection

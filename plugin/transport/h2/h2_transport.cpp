@@ -14,6 +14,7 @@
 namespace sendonce {
 namespace {
 
+constexpr std::size_t kLanePlaces = 64;             // of one provider, for HTTP/1.1
 constexpr std::size_t kMaxHeaderBytes = 60 * 1024;  // Headers counts in 16 bits
 
 std::unexpected<Error> bad_option(const H2Options& options, std::string_view option,
@@ -62,7 +63,7 @@ Result<Endpoint> check_endpoint(const H2Options& options) {
 // Where requests name the place themselves, the endpoint stays empty.
 Result<Endpoint> check(const H2Options& options) {
   Endpoint endpoint;
-  if (!options.many_origins && !options.http1) {
+  if (!options.many_origins && !options.http1 && !options.smtp) {
     SO_TRY(endpoint, check_endpoint(options));
   }
   SO_CHECK(check_proxy(options));
@@ -85,8 +86,7 @@ H2Transport::H2Transport(std::unique_ptr<EventLoop> loop, const Clock& clock, Lo
       random_(seed),
       wheel_(clock.mono()),
       multi_(*loop_, clock),
-      lane_(*loop_, clock, ready_),
-      http1_(*loop_, clock, ready_),
+      lane_(std::make_unique<CurlLane>(*loop_, clock, ready_, Connections::used_once)),
       context_{clock, log, random_, *loop_, multi_, wheel_, calls_, ready_, clock.mono()} {}
 
 H2Transport::~H2Transport() = default;
@@ -122,13 +122,31 @@ Result<H2Transport::Reach> H2Transport::make(ProviderIndex provider, H2Options o
   if (is_same(running.pool.get()) || is_same(running.origins.get())) return Reach{};
   context_.now = context_.clock.mono();
   Reach fresh;
+  if (options.smtp) {
+    SO_TRY(fresh.mails, make_mails(options, *trust));
+  }
   if (options.many_origins) {
     fresh.origins = std::make_unique<H2Origins>(context_, std::move(options), std::move(*trust));
   } else {
+    if (options.http1)
+      fresh.lane =
+          std::make_unique<CurlLane>(*loop_, context_.clock, ready_, Connections::kept_alive,
+                                     std::min(options.connections * options.streams, kLanePlaces));
     fresh.pool = std::make_unique<H2Pool>(context_, std::move(options), std::move(endpoint),
                                           std::move(*trust));
   }
   return fresh;
+}
+
+Result<std::unique_ptr<SmtpPool>> H2Transport::make_mails(const H2Options& options,
+                                                          const TrustStore& trust) {
+  auto server = parse_mail_endpoint(options.endpoint, options.insecure);
+  if (!server) return bad_option(options, "endpoint", server.error().text);
+  return std::make_unique<SmtpPool>(
+      SmtpContext{context_.clock, *loop_, multi_, ready_},
+      SmtpOptions{*std::move(server), options.login, options.proxy, options.proxy_credentials,
+                  options.connect_timeout, options.connections},
+      trust);
 }
 
 void H2Transport::put(ProviderIndex provider, Reach fresh) {
@@ -140,6 +158,11 @@ void H2Transport::put(ProviderIndex provider, Reach fresh) {
     retired_.push_back(std::move(running.pool));
   }
   if (running.origins && fresh.origins) fresh.origins->succeed(*running.origins, retired_);
+  if (running.mails && fresh.mails) {
+    running.mails->drain();
+    retired_mails_.push_back(std::move(running.mails));
+  }
+  if (running.lane) retired_lanes_.push_back(std::move(running.lane));
   running = std::move(fresh);
 }
 
@@ -177,18 +200,34 @@ void H2Transport::each_pool(F&& f) const {
   for (const auto& p : retired_) f(*p);
 }
 
+template <class F>
+void H2Transport::each_mail_pool(F&& f) const {
+  for (const Reach& r : reaches_)
+    if (r.mails) f(*r.mails);
+  for (const auto& p : retired_mails_) f(*p);
+}
+
+template <class F>
+void H2Transport::each_lane(F&& f) const {
+  f(*lane_);
+  for (const Reach& r : reaches_)
+    if (r.lane) f(*r.lane);
+  for (const auto& l : retired_lanes_) f(*l);
+}
+
 // ---- calls ----------------------------------------------------------------------------------
 
 bool H2Transport::submit(Ticket ticket, ProviderIndex provider, HttpRequest request,
                          Duration timeout) {
   const Reach& r = reach(provider);
+  if (r.mails) return r.mails->submit(ticket, std::move(request), timeout);
   if (request.url.empty()) {
     H2Pool* pool = r.pool ? r.pool.get() : r.origins->wanted(request.authority);
     return pool != nullptr && pool->submit(ticket, std::move(request), timeout);
   }
   const H2Options& o = r.pool ? r.pool->options() : r.origins->options();
   const TrustStore& trust = r.pool ? r.pool->trust() : r.origins->trust();
-  CurlLane& lane = request.by_url ? http1_ : lane_;
+  CurlLane& lane = request.by_url && r.lane ? *r.lane : *lane_;
   return lane.start(ticket, provider, std::move(request), timeout,
                     {trust, o.proxy, o.proxy_credentials, o.connect_timeout, o.limits, o.insecure});
 }
@@ -197,47 +236,46 @@ void H2Transport::cancel(Ticket ticket) {
   context_.now = context_.clock.mono();
   bool found = false;
   each_pool([&](H2Pool& p) { found = found || p.cancel(ticket); });
-  if (!found) found = lane_.cancel(ticket) || http1_.cancel(ticket);
+  each_mail_pool([&](SmtpPool& p) { found = found || p.cancel(ticket); });
+  each_lane([&](CurlLane& l) { found = found || l.cancel(ticket); });
 }
 
 // Of many origins nobody knows which one will be asked for.
 void H2Transport::warm_up(ProviderIndex provider) {
   const Reach& r = reach(provider);
-  if (r.pool && !r.pool->options().http1) r.pool->warm_up();
+  if (r.pool && !r.lane && !r.mails) r.pool->warm_up();
 }
 
 void H2Transport::renew(ProviderIndex provider) {
   context_.now = context_.clock.mono();
   const Reach& r = reach(provider);
+  if (r.mails) return r.mails->renew();
   if (r.pool) return r.pool->renew();
   r.origins->each([](H2Pool& p) { p.renew(); });
 }
 
 PoolState H2Transport::state(ProviderIndex provider) const {
   const Reach& r = reach(provider);
+  if (r.mails) return r.mails->state();
   if (!r.pool) return r.origins->state();
-  const H2Options& o = r.pool->options();
-  if (!o.http1) return r.pool->state();
+  if (!r.lane) return r.pool->state();
   PoolState state;
-  state.open = http1_.open_of(provider);
+  state.open = r.lane->open();
   state.connections = state.open;
-  // The lane's places are shared out: room that another provider may take is none.
-  const auto sharers = static_cast<std::size_t>(std::ranges::count_if(
-      reaches_, [](const Reach& other) { return other.pool && other.pool->options().http1; }));
-  const std::size_t most =
-      std::min<std::size_t>(o.connections * o.streams, http1_.places() / sharers);
-  state.room = std::min(http1_.room(), most > state.open ? most - state.open : 0);
+  state.room = r.lane->room();
   return state;
 }
 
 std::size_t H2Transport::room_at(ProviderIndex provider, std::string_view authority) const {
   const Reach& r = reach(provider);
+  if (r.mails) return r.mails->state().room;
   const H2Pool* pool = r.pool ? r.pool.get() : r.origins->find(authority);
   return pool == nullptr ? 0 : pool->state().room;
 }
 
 void H2Transport::warm_up_at(ProviderIndex provider, std::string_view authority) {
   const Reach& r = reach(provider);
+  if (r.mails) return;
   H2Pool* pool = r.pool ? r.pool.get() : r.origins->wanted(authority);
   if (pool != nullptr) pool->warm_up();
 }
@@ -256,6 +294,9 @@ void H2Transport::wake() {
 void H2Transport::service() {
   each_pool([](H2Pool& p) { p.service(); });
   std::erase_if(retired_, [](const auto& p) { return p->drained(); });
+  std::erase_if(retired_lanes_, [](const auto& l) { return l->open() == 0; });
+  each_mail_pool([](SmtpPool& p) { p.service(); });
+  std::erase_if(retired_mails_, [](const auto& p) { return p->drained(); });
 }
 
 std::optional<MonoTime> H2Transport::due() const {
@@ -264,9 +305,9 @@ std::optional<MonoTime> H2Transport::due() const {
     if (t && (!first || *t < *first)) first = t;
   };
   consider(multi_.due());
-  consider(lane_.due());
-  consider(http1_.due());
+  each_lane([&](const CurlLane& l) { consider(l.due()); });
   each_pool([&](const H2Pool& p) { consider(p.due()); });
+  each_mail_pool([&](const SmtpPool& p) { consider(p.due()); });
   return first;
 }
 
@@ -290,9 +331,11 @@ void H2Transport::fire_timers() {
   if (!first || *first > context_.now) return;
   loop_->run(0);
   if (const auto t = multi_.due(); t && *t <= context_.now) multi_.on_time();
-  if (const auto t = lane_.due(); t && *t <= context_.now) lane_.on_time();
-  if (const auto t = http1_.due(); t && *t <= context_.now) http1_.on_time();
+  each_lane([this](CurlLane& l) {
+    if (const auto t = l.due(); t && *t <= context_.now) l.on_time();
+  });
   each_pool([](H2Pool& p) { p.on_time(); });
+  each_mail_pool([this](SmtpPool& p) { p.on_time(context_.now); });
   wheel_.expire(context_.now, expired_);
   for (Call* call : std::exchange(expired_, {})) call->pool->expire(*call);
 }

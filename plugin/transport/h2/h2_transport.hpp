@@ -22,6 +22,7 @@
 #include "plugin/transport/h2/options.hpp"
 #include "plugin/transport/h2/origins.hpp"
 #include "plugin/transport/h2/pool.hpp"
+#include "plugin/transport/smtp/pool.hpp"
 #include "plugin/transport/transport.hpp"
 
 namespace sendonce {
@@ -61,18 +62,27 @@ class H2Transport final : public Transport {
  private:
   H2Transport(std::unique_ptr<EventLoop> loop, const Clock& clock, Log& log, std::uint64_t seed);
 
-  // How one provider is reached: by one of the two, as its options say.
+  // How one provider is reached: by a pool or by origins, as its options say.
   struct Reach {
     std::unique_ptr<H2Pool> pool{};
     std::unique_ptr<H2Origins> origins{};
+    // Beside a pool that holds their options.
+    std::unique_ptr<SmtpPool> mails{};
+    std::unique_ptr<CurlLane> lane{};  // HTTP/1.1
   };
   // Empty: what runs has these options already.
   [[nodiscard]] Result<Reach> make(ProviderIndex provider, H2Options options);
+  [[nodiscard]] Result<std::unique_ptr<SmtpPool>> make_mails(const H2Options& options,
+                                                             const TrustStore& trust);
   void put(ProviderIndex provider, Reach fresh);
   [[nodiscard]] Result<TrustStore> trust_for(const std::string& ca_file);
   [[nodiscard]] const Reach& reach(ProviderIndex provider) const;
   template <class F>
   void each_pool(F&& f) const;
+  template <class F>
+  void each_mail_pool(F&& f) const;
+  template <class F>
+  void each_lane(F&& f) const;
   void service();
   [[nodiscard]] std::optional<MonoTime> due() const;
   [[nodiscard]] int timeout_ms(Duration wait) const;
@@ -91,12 +101,13 @@ class H2Transport final : public Transport {
   DeadlineWheel wheel_;
   CallStore calls_{};
   CurlMulti multi_;
-  CurlLane lane_;   // credentials: never behind deliveries
-  CurlLane http1_;  // deliveries over HTTP/1.1
+  std::unique_ptr<CurlLane> lane_;  // credentials: never behind deliveries
   H2Context context_;
   std::vector<LoadedTrust> trusts_{};
   std::vector<Reach> reaches_{};                    // by ProviderIndex
   std::vector<std::unique_ptr<H2Pool>> retired_{};  // draining, after new options
+  std::vector<std::unique_ptr<SmtpPool>> retired_mails_{};
+  std::vector<std::unique_ptr<CurlLane>> retired_lanes_{};
 };
 
 }  // namespace sendonce

@@ -1,4 +1,4 @@
-// How one provider is reached: over HTTP/2, or request by request over HTTP/1.1.
+// How one provider is reached: over HTTP/2, request by request over HTTP/1.1, or by SMTP.
 #pragma once
 
 #include <chrono>
@@ -8,12 +8,13 @@
 #include "plugin/core/clock.hpp"
 #include "plugin/core/secret.hpp"
 #include "plugin/transport/h2/session.hpp"
+#include "plugin/transport/smtp/options.hpp"
 
 namespace sendonce {
 
 struct H2Options {
   std::string name{};                // for logs
-  std::string endpoint{};            // https://host[:port]; empty with many_origins
+  std::string endpoint{};            // https://host[:port], smtp(s)://; empty with many_origins
   std::string ca_file{};             // PEM; empty: the system's bundle
   std::string client_certificate{};  // PEM files; empty: none
   std::string client_key{};
@@ -28,6 +29,8 @@ struct H2Options {
   bool one_stream_first = false;
   bool many_origins = false;  // requests name theirs; connections and queue count for each of them
   bool http1 = false;         // requests carry their URL and go by the curl lane
+  bool smtp = false;          // requests are e-mails: a connection takes one at a time
+  SmtpLogin login{};          // smtp
   AnswerLimits limits{};
 
   Duration connect_timeout = std::chrono::seconds(3);  // name, TCP, TLS and the peer's SETTINGS

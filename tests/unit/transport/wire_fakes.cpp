@@ -3,6 +3,7 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -162,8 +163,9 @@ BlackHole::~BlackHole() {
   ::close(listen_);
 }
 
-Http1Server::Http1Server(std::vector<std::string> script, std::string identity, bool tls)
-    : script_(std::move(script)), tls_(tls) {
+Http1Server::Http1Server(std::vector<std::string> script, std::string identity, bool tls,
+                         bool keep_alive)
+    : script_(std::move(script)), tls_(tls), keep_alive_(keep_alive) {
   const Pki& pki = Pki::get();
   SSL_CTX* ctx = SSL_CTX_new(TLS_server_method());
   SO_ASSERT(SSL_CTX_use_certificate_chain_file(ctx, pki.certificate(identity).c_str()) == 1);
@@ -202,25 +204,28 @@ void Http1Server::serve(int fd) {
   };
   std::string in;
   std::array<char, 4096> buffer{};
-  for (;;) {
+  bool open = true;
+  while (open) {
     std::size_t whole = std::string::npos;
-    if (const std::size_t head = in.find("\r\n\r\n"); head != std::string::npos) {
-      const std::size_t length = in.find("Content-Length: ");
-      whole = head + 4;
-      if (length < head) whole += static_cast<std::size_t>(std::atoi(in.c_str() + length + 16));
+    for (;;) {
+      if (const std::size_t head = in.find("\r\n\r\n"); head != std::string::npos) {
+        const std::size_t length = in.find("Content-Length: ");
+        whole = head + 4;
+        if (length < head) whole += static_cast<std::size_t>(std::atoi(in.c_str() + length + 16));
+      }
+      if (whole != std::string::npos && in.size() >= whole) break;
+      const int n = read(buffer.data(), buffer.size());
+      if (n <= 0) break;
+      in.append(buffer.data(), static_cast<std::size_t>(n));
     }
-    if (whole != std::string::npos && in.size() >= whole) break;
-    const int n = read(buffer.data(), buffer.size());
-    if (n <= 0) break;
-    in.append(buffer.data(), static_cast<std::size_t>(n));
-  }
-  if (!in.empty()) {
+    if (in.empty()) break;
     std::string reply;
     {
       const std::lock_guard lock(mutex_);
       reply = script_[std::min(requests_.size(), script_.size() - 1)];
-      requests_.push_back(in);
+      requests_.push_back(std::exchange(in, {}));
     }
+    const bool closes = reply.empty() || reply == "RST" || reply == "HANG";
     if (reply == "RST")
       reset_on_close(fd);
     else if (reply == "HANG")
@@ -229,7 +234,8 @@ void Http1Server::serve(int fd) {
       SSL_write(ssl, reply.data(), static_cast<int>(reply.size()));
     else if (!reply.empty())
       send_all(fd, reply);
-    if (reply != "RST" && ssl != nullptr) SSL_shutdown(ssl);
+    open = keep_alive_ && !closes;
+    if (!open && reply != "RST" && ssl != nullptr) SSL_shutdown(ssl);
   }
   SSL_free(ssl);
 }

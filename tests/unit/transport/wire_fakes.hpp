@@ -73,7 +73,7 @@ class BlackHole {
 class Http1Server final : public TcpServer {
  public:
   explicit Http1Server(std::vector<std::string> script, std::string identity = "server",
-                       bool tls = true);
+                       bool tls = true, bool keep_alive = false);
   ~Http1Server() override;
   [[nodiscard]] std::string url(const std::string& path = "/token") const;
   [[nodiscard]] std::vector<std::string> requests() const;  // whole ones, head and body
@@ -82,6 +82,7 @@ class Http1Server final : public TcpServer {
   void serve(int fd) override;
   std::vector<std::string> script_;
   bool tls_;
+  bool keep_alive_;          // a reply that is none of the words above leaves the connection open
   void* context_ = nullptr;  // SSL_CTX
   mutable std::mutex mutex_{};
   std::vector<std::string> requests_{};
