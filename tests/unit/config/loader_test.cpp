@@ -225,14 +225,16 @@ TEST(Loader, InlineSecretsAreRefusedWithoutEcho) {
 }
 
 TEST(Loader, OnlyWhatThisVersionCanDo) {
-  EXPECT_THAT(findings_of(with_line(good(), 5, "kind = \"sms\"")),
-              ElementsAre("t.toml:5:8: error: provider.apns.kind: not available in this version: "
-                          "apns, fcm, webpush, http; choose apns, fcm, webpush or http"));
-  EXPECT_THAT(findings_of(with_line(good(), 5, "kind = \"smtp\"")),
-              ElementsAre(HasSubstr("not available in this version: apns, fcm, webpush, http")));
+  EXPECT_THAT(
+      findings_of(with_line(good(), 5, "kind = \"sms\"")),
+      ElementsAre("t.toml:5:8: error: provider.apns.kind: not available in this version: "
+                  "apns, fcm, webpush, http, module; choose apns, fcm, webpush, http or module"));
+  EXPECT_THAT(
+      findings_of(with_line(good(), 5, "kind = \"smtp\"")),
+      ElementsAre(HasSubstr("not available in this version: apns, fcm, webpush, http, module")));
   EXPECT_THAT(findings_of(with_line(good(), 5, "")),
               ElementsAre("t.toml:4:1: error: provider.apns.kind: missing, and has no default; "
-                          "choose apns, fcm, webpush or http"));
+                          "choose apns, fcm, webpush, http or module"));
   EXPECT_THAT(findings_of(with_line(good(), 12,
                                     "ambiguous = { default = \"resend\", in_app = "
                                     "\"give-up\" }")),
