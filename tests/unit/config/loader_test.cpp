@@ -227,12 +227,13 @@ TEST(Loader, InlineSecretsAreRefusedWithoutEcho) {
 TEST(Loader, OnlyWhatThisVersionCanDo) {
   EXPECT_THAT(
       findings_of(with_line(good(), 5, "kind = \"sms\"")),
-      ElementsAre("t.toml:5:8: error: provider.apns.kind: not available in this version: "
-                  "apns, fcm, webpush, http, module, smtp; did you mean \"smtp\"? choose apns, fcm, "
-                  "webpush, http, module or smtp"));
-  EXPECT_THAT(
-      findings_of(with_line(good(), 5, "kind = \"pigeon\"")),
-      ElementsAre(HasSubstr("not available in this version: apns, fcm, webpush, http, module, smtp")));
+      ElementsAre(
+          "t.toml:5:8: error: provider.apns.kind: not available in this version: "
+          "apns, fcm, webpush, http, module, smtp; did you mean \"smtp\"? choose apns, fcm, "
+          "webpush, http, module or smtp"));
+  EXPECT_THAT(findings_of(with_line(good(), 5, "kind = \"pigeon\"")),
+              ElementsAre(HasSubstr(
+                  "not available in this version: apns, fcm, webpush, http, module, smtp")));
   EXPECT_THAT(findings_of(with_line(good(), 5, "")),
               ElementsAre("t.toml:4:1: error: provider.apns.kind: missing, and has no default; "
                           "choose apns, fcm, webpush, http, module or smtp"));
