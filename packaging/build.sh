@@ -88,7 +88,7 @@ run() {
   while kill -0 "$pid" 2>/dev/null; do
     for _ in $(seq 30); do kill -0 "$pid" 2>/dev/null && sleep 1 || break; done
     if kill -0 "$pid" 2>/dev/null; then
-      say "$((SECONDS - begun)) s: $(tail -c 400 "$log" | tr '\r' '\n' | grep . | tail -n 1 | cut -c 1-80)"
+      say "$((SECONDS - begun)) s: $(grep -oE '^\[[0-9]+/[0-9]+\]|^ +dh_[a-z_]+' "$log" | tail -n 1)"
     fi
   done
   wait "$pid" || {
@@ -117,7 +117,7 @@ build_deb() {
   cp "$built"/*.deb "$built"/*.changes "$built"/*.buildinfo "$out/"
   [ "$lint" = no ] && return
   say "lintian"
-  (cd "$out" && lintian --no-tag-display-limit --fail-on error,warning -I \
+  (cd "$out" && lintian --tag-display-limit 0 --fail-on error,warning -I \
     "$(basename "$built"/*.changes)")
 }
 

@@ -53,8 +53,15 @@ mkdir -p "$cache"
 cache=$(realpath "$cache")
 root=$cache/run-$suite
 nspawn=
+leader=
+power_off() {
+  [ -z "$leader" ] || nsenter -t "$leader" -m -u -i -n -p -C /bin/systemctl poweroff >/dev/null 2>&1 || true
+  for _ in $(seq 100); do kill -0 "$nspawn" 2>/dev/null && sleep 0.2 || return 0; done
+  kill -KILL "$nspawn" 2>/dev/null || true
+}
 cleanup() {
-  [ -z "$nspawn" ] || { kill "$nspawn" 2>/dev/null && wait "$nspawn" 2>/dev/null || true; }
+  [ -z "$nspawn" ] || power_off
+  ! mountpoint -q "$root/proc" || umount "$root/proc"
   if [ "$keep" = yes ]; then say "kept $root"; else rm -rf --one-file-system "$root"; fi
 }
 trap cleanup EXIT
@@ -128,7 +135,7 @@ inside() { nsenter -t "$leader" -m -u -i -n -p -C /bin/bash /opt/test/guest.sh "
 ls "$debs"/sendonce_*.deb "$debs"/libsendonce0_*.deb >/dev/null ||
   die "no packages in $debs: packaging/build.sh deb, or --build"
 base=$cache/base-$suite
-fresh "$base" nats-server curl
+fresh "$base" nats-server curl procps
 rm -rf --one-file-system "$root"
 cp -a "$base" "$root"
 mkdir -p "$root/opt/test/new" "$root/opt/test/old"
@@ -137,17 +144,18 @@ older "$debs" "$root/opt/test/old"
 cp packaging/test/guest.sh "$root/opt/test/"
 
 say "$suite: installing"
+mount -t proc proc "$root/proc" # systemd-tmpfiles wants it
 apt "$root" install --no-install-recommends $(cd "$root" && ls -d ./opt/test/old/*.deb | sed 's/^\.//')
 chroot "$root" bash /opt/test/guest.sh installed
 rm "$root/usr/sbin/policy-rc.d"
+umount "$root/proc"
 
 say "$suite: booting"
 systemd-nspawn -q -D "$root" --boot --register=no --keep-unit --private-network \
   --machine="sendonce-$suite" </dev/null >"$cache/boot-$suite.log" 2>&1 &
 nspawn=$!
-leader=
 for _ in $(seq 60); do
-  leader=$(pgrep -P "$nspawn" | head -n 1)
+  leader=$(pgrep -P "$nspawn" || true)
   [ -z "$leader" ] || ! nsenter -t "$leader" -m -u -i -n -p -C /bin/systemctl is-system-running \
     2>/dev/null | grep -qE 'running|degraded' || break
   kill -0 "$nspawn" 2>/dev/null || { tail "$cache/boot-$suite.log" >&2 && die "it did not boot"; }

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -12,7 +13,6 @@
 #include "ledger/lmdb/open.hpp"
 #include "plugin/cli/commands.hpp"
 #include "plugin/cli/output.hpp"
-#include "plugin/core/assert.hpp"
 #include "plugin/core/text.hpp"
 #include "plugin/module/admin/admin_client.hpp"
 #include "plugin/module/compose.hpp"
@@ -28,19 +28,24 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kToBeMade = "(to be made)";
 
-// While it lives, root acts as the owner of the state directory: a ledger that root made could not
-// be opened by the daemon.
+// While it lives, this thread of root touches files as the owner of the state directory: a ledger
+// that root made could not be opened by the daemon. (Not seteuid: glibc then interrupts every other
+// thread, and cnats takes that for a lost connection.)
 class AsOwner {
  public:
   explicit AsOwner(const std::string& state_dir) {
     struct stat status{};
-    if (::geteuid() != 0 || ::stat(state_dir.c_str(), &status) != 0 || status.st_uid == 0) return;
-    changed_ = ::setegid(status.st_gid) == 0 && ::seteuid(status.st_uid) == 0;
+    changed_ = ::geteuid() == 0 && ::stat(state_dir.c_str(), &status) == 0 && status.st_uid != 0;
+    if (!changed_) return;
+    ::setfsgid(status.st_gid);
+    ::setfsuid(status.st_uid);
   }
   AsOwner(const AsOwner&) = delete;
   AsOwner& operator=(const AsOwner&) = delete;
   ~AsOwner() {
-    if (changed_) SO_ASSERT(::seteuid(0) == 0 && ::setegid(0) == 0);
+    if (!changed_) return;
+    ::setfsuid(0);
+    ::setfsgid(0);
   }
 
  private:
