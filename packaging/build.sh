@@ -8,9 +8,9 @@ usage() {
 Usage: packaging/build.sh deb|rpm [OPTIONS]
 
   deb   sendonce, libsendonce0, libsendonce-dev and their debug symbols; lintian must find nothing
-  rpm   the same as RPMs, and the source RPM; rpmlint must find nothing (packaging/rpm/rpmlint.toml).
-        An RPM that is built on Debian is a test of the packaging: on other systems build the source
-        RPM again with rpmbuild --rebuild
+  rpm   the same as RPMs, and the source RPM; rpmlint must find nothing
+        (packaging/rpm/rpmlint.toml). An RPM that is built on Debian is a test of the packaging: on
+        other systems build the source RPM again with rpmbuild --rebuild
 
   --out DIR      where the packages go (default: build/packages)
   --root DIR     build inside this Debian root, for its release (default: this machine)
@@ -76,7 +76,8 @@ files() {
 copy_sources() {
   rm -rf "$source"
   mkdir -p "$source"
-  files | tar --create --null --files-from=- --mtime="@$SOURCE_DATE_EPOCH" | tar --extract -C "$source"
+  files | tar --create --null --files-from=- --mtime="@$SOURCE_DATE_EPOCH" |
+    tar --extract -C "$source"
 }
 
 # run LOG COMMAND...: with a sign of life; the end of the log when it fails.

@@ -8,8 +8,8 @@ usage() {
 Usage: packaging/test/deb.sh [OPTIONS]
 
 Makes a root with debootstrap, installs the packages as an older version together with Debian's
-nats-server, boots it (systemd-nspawn), and there: start, deliver, suppress a duplicate, reload, refuse
-a reload, kill -9, watchdog, upgrade with a ledger in place, remove, purge. Needs root.
+nats-server, boots it (systemd-nspawn), and there: start, deliver, suppress a duplicate, reload,
+refuse a reload, kill -9, watchdog, upgrade with a ledger in place, remove, purge. Needs root.
 
   --debs DIR     the packages of packaging/build.sh deb (default: build/packages)
   --suite NAME   bookworm or trixie (default: this machine's release)
@@ -55,7 +55,8 @@ root=$cache/run-$suite
 nspawn=
 leader=
 power_off() {
-  [ -z "$leader" ] || nsenter -t "$leader" -m -u -i -n -p -C /bin/systemctl poweroff >/dev/null 2>&1 || true
+  [ -z "$leader" ] ||
+    nsenter -t "$leader" -m -u -i -n -p -C /bin/systemctl poweroff >/dev/null 2>&1 || true
   for _ in $(seq 100); do kill -0 "$nspawn" 2>/dev/null && sleep 0.2 || return 0; done
   kill -KILL "$nspawn" 2>/dev/null || true
 }
@@ -83,8 +84,8 @@ fresh() {
   [ ! -e "$where.done" ] || return 0
   say "debootstrap $suite: $where"
   rm -rf --one-file-system "$where"
-  debootstrap --variant=minbase --include=ca-certificates,systemd,systemd-sysv,dbus "$suite" "$where" \
-    >"$where.log" 2>&1 || { tail -n 20 "$where.log" >&2 && die "debootstrap failed"; }
+  debootstrap --variant=minbase --include=ca-certificates,systemd,systemd-sysv,dbus \
+    "$suite" "$where" >"$where.log" 2>&1 || { tail -n 20 "$where.log" >&2 && die "debootstrap failed"; }
   printf '127.0.0.1 localhost\n' >"$where/etc/hosts"
   printf '#!/bin/sh\nexit 101\n' >"$where/usr/sbin/policy-rc.d"
   chmod 755 "$where/usr/sbin/policy-rc.d"
@@ -145,7 +146,8 @@ cp packaging/test/guest.sh "$root/opt/test/"
 
 say "$suite: installing"
 mount -t proc proc "$root/proc" # systemd-tmpfiles wants it
-apt "$root" install --no-install-recommends $(cd "$root" && ls -d ./opt/test/old/*.deb | sed 's/^\.//')
+apt "$root" install --no-install-recommends /opt/test/old/sendonce_0.0.9-1.deb \
+  /opt/test/old/libsendonce0_0.0.9-1.deb
 chroot "$root" bash /opt/test/guest.sh installed
 rm "$root/usr/sbin/policy-rc.d"
 umount "$root/proc"

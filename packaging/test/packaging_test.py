@@ -40,7 +40,8 @@ class Version(unittest.TestCase):
     def test_it_is_the_same_everywhere(self):
         version = found(r"^project\(sendonce VERSION ([\d.]+)", read("CMakeLists.txt"))
         spec = read("packaging/rpm/sendonce.spec")
-        self.assertEqual(found(r"^sendonce \(([\d.]+)-", read("packaging/debian/changelog")), version)
+        debian = read("packaging/debian/changelog")
+        self.assertEqual(found(r"^sendonce \(([\d.]+)-", debian), version)
         self.assertEqual(found(r"^Version: +(\S+)", spec), version)
         self.assertEqual(found(r"^\* .* - ([\d.]+)-", spec), version)
         for name in ("sendonce", "sendonced", "sendonce-fakeprov"):
@@ -51,7 +52,8 @@ class Unit(unittest.TestCase):
     unit = "packaging/systemd/sendonced.service"
 
     def test_the_credentials_of_the_sample_are_passed_on(self):
-        named = set(re.findall(r'"cred:([^"]+)"', re.sub(r"(?m)^#.*", "", read("config/sendonce.toml"))))
+        sample = re.sub(r"(?m)^#.*", "", read("config/sendonce.toml"))
+        named = set(re.findall(r'"cred:([^"]+)"', sample))
         passed = set(re.findall(r"^LoadCredential=(\S+)$", read(self.unit), re.MULTILINE))
         self.assertEqual(named, passed)
 
@@ -69,7 +71,8 @@ class Unit(unittest.TestCase):
                                   capture_output=True, text=True, timeout=60)
             self.assertNotIn("sendonced.service", done.stderr)
             # Tenths: at most 1.5.
-            output("systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold=15", copy)
+            output("systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold=15",
+                   copy)
 
 
 class Spec(unittest.TestCase):
@@ -142,7 +145,8 @@ class Completion(unittest.TestCase):
         everywhere = options_in_help("sendonce") - {"--version", "--help", "-h"}
         for command in seen:
             said = options_in_help(command["path"])
-            self.assertEqual({n for o in command["options"] for n in o["names"]}, said, command["path"])
+            known = {n for o in command["options"] for n in o["names"]}
+            self.assertEqual(known, said, command["path"])
             offered = {w for w in self.offered(command["path"] + " -") if w.startswith("-")}
             self.assertEqual(offered, said | everywhere, command["path"])
             subs = [sub["path"].split()[-1] for sub in command["commands"]]
