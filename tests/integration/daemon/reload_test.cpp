@@ -185,16 +185,16 @@ TEST_F(ReloadTest, TheCommandSaysWhatCameOfIt) {
   mark();
   Ran asked = sendonce({"reload"});
   EXPECT_EQ(asked.code, EX_OK) << asked.text;
-  EXPECT_THAT(log(), HasSubstr("admin.reloaded"));
+  EXPECT_TRUE(logs("admin.reloaded"));
   EXPECT_NE(hash(), before);
 
   const std::string good = read_file(world_->config_path());
   const std::string applied = hash();
-  replace_in_config("drain = \"10s\"", "drain = \"10s\"\nname = \"another\"");
+  replace_in_config("name = \"demo\"", "name = \"another\"");
   mark();
   asked = sendonce({"reload"});
   EXPECT_EQ(asked.code, EX_CONFIG) << "a change that only the daemon can refuse";
-  EXPECT_THAT(log(), HasSubstr("admin.reload_refused"));
+  EXPECT_TRUE(logs("admin.reload_refused")) << asked.text;
   EXPECT_EQ(hash(), applied);
 
   world_->write_config(good + "\n[class.otp.typo]\n");

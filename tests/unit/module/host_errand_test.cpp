@@ -25,7 +25,9 @@ TEST(HostErrand, WhoAsksLearnsWhatCameOfIt) {
     serve_once(errand, outcome);
     const Result<void> got = asked.get();
     ASSERT_EQ(got.has_value(), outcome.has_value());
-    if (!got) EXPECT_EQ(got.error().text, "line 7");
+    if (!got) {
+      EXPECT_EQ(got.error().text, "line 7");
+    }
   }
   EXPECT_FALSE(errand.serve([]() -> Result<void> {
     ADD_FAILURE() << "nobody asked";
