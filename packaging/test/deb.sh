@@ -54,6 +54,13 @@ cache=$(realpath "$cache")
 root=$cache/run-$suite
 nspawn=
 leader=
+# Never left behind: what is bound there must not be removed with the root.
+leave_build_root() {
+  local place
+  for place in /proc "${CCACHE_DIR:-/proc}"; do
+    ! mountpoint -q "$cache/build-$suite$place" || umount "$cache/build-$suite$place"
+  done
+}
 power_off() {
   [ -z "$leader" ] ||
     nsenter -t "$leader" -m -u -i -n -p -C /bin/systemctl poweroff >/dev/null 2>&1 || true
@@ -63,6 +70,7 @@ power_off() {
 cleanup() {
   [ -z "$nspawn" ] || power_off
   ! mountpoint -q "$root/proc" || umount "$root/proc"
+  leave_build_root
   if [ "$keep" = yes ]; then say "kept $root"; else rm -rf --one-file-system "$root"; fi
 }
 trap cleanup EXIT
@@ -111,8 +119,7 @@ build_there() {
   fi
   local done=0
   packaging/build.sh deb --root "$where" --out "$debs/$suite" || done=$?
-  umount "$where/proc"
-  [ -z "${CCACHE_DIR:-}" ] || umount "$where$CCACHE_DIR"
+  leave_build_root
   [ "$done" -eq 0 ] || exit "$done"
   debs=$debs/$suite
 }
