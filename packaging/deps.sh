@@ -4,12 +4,14 @@ set -euo pipefail
 
 usage() {
   cat <<'EOF'
-Usage: packaging/deps.sh [--bench] [--list]
+Usage: packaging/deps.sh [--bench] [--packaging] [--list]
 
 Installs the Debian packages that building and testing need. Asks apt only for what is missing and
 does nothing, quickly, when all of it is there. Services that come with a package are not started.
 
   --bench   also what tests/bench compares with (Redis, SQLite, PostgreSQL)
+  --packaging
+            also what packaging/build.sh and packaging/test need
   --list    print the packages, one a line, and change nothing
   --help    this text
 EOF
@@ -21,11 +23,16 @@ build_packages=(
   libsimdjson-dev libtoml11-dev nlohmann-json3-dev libfmt-dev libspdlog-dev libcli11-dev
   prometheus-cpp-dev libmicrohttpd-dev libjemalloc-dev
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
+  scdoc
 )
 test_packages=(
   clang-19 libclang-rt-19-dev llvm-19 clang-tidy-19 clang-format-19
   nats-server nghttp2-client python3 python3-cryptography python3-jsonschema
   python3-aiosmtpd spin openssl ca-certificates binutils
+)
+packaging_packages=(
+  build-essential debhelper dpkg-dev lintian rpm rpmlint debootstrap systemd-container
+  zsh fish bash-completion
 )
 bench_packages=(redis-server libhiredis-dev libsqlite3-dev postgresql libpq-dev)
 # What these packages would start, and start again at every boot.
@@ -42,6 +49,7 @@ list_only=no
 while [ $# -gt 0 ]; do
   case "$1" in
     --bench) packages+=("${bench_packages[@]}") ;;
+    --packaging) packages+=("${packaging_packages[@]}") ;;
     --list) list_only=yes ;;
     -h | --help) usage && exit 0 ;;
     *) usage >&2 && die "unknown option: $1" ;;

@@ -14,7 +14,8 @@ Installs what is missing (packaging/deps.sh), then builds and tests three times:
 
   --quick      dev only
   --long       longer simulations and crash runs (SENDONCE_TEST_LONG=1), the simulator's mutants,
-               and 60 s of each fuzzer: hours
+               60 s of each fuzzer, and the packages: built, checked, installed in clean roots
+               (as root): hours
   --tidy       clang-tidy over every source at the end (many minutes)
   --no-deps    do not look for missing packages
   -j N         parallel compile jobs and tests (default: the number of processors)
@@ -100,6 +101,16 @@ if [ "$long" = yes ]; then
   else
     skip "fuzz: run"
   fi
+fi
+
+if [ "$long" = yes ]; then
+  for kind in deb rpm; do
+    if step "packages: build $kind" packaging/build.sh "$kind" -j "$jobs"; then
+      step "packages: $kind in a clean root" "packaging/test/$kind.sh" || true
+    else
+      skip "packages: $kind in a clean root"
+    fi
+  done
 fi
 
 if [ "$tidy" = yes ]; then

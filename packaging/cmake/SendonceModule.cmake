@@ -5,7 +5,7 @@ function(sendonce_module)
   set(map ${CMAKE_CURRENT_SOURCE_DIR}/${A_MAP})
   add_library(${A_NAME} SHARED ${A_SOURCES})
   set_target_properties(${A_NAME} PROPERTIES
-    OUTPUT_NAME sendonce VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS ${map})
+    OUTPUT_NAME sendonce EXPORT_NAME sendonce VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS ${map})
   target_include_directories(${A_NAME}
     PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/plugin/include
     INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/plugin/include>

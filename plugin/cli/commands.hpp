@@ -73,6 +73,7 @@ int key(const Common& common, const KeyOptions& options);
 // `profiles`: files that describe more providers (classifiers/profiles).
 int classify_jsonl(const std::vector<std::string>& profiles);
 int status(const Common& common);
+int reload(const Common& common);
 
 struct TailOptions {
   std::string subject{};    // empty: outcomes and device events

@@ -1,4 +1,4 @@
-// status, tail, classify: what streams or comes from the running system.
+// status, reload, tail, classify: what streams or comes from the running system.
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -24,6 +24,7 @@ namespace sendonce::cli {
 namespace {
 
 constexpr Duration kTimeout = std::chrono::seconds(5);
+constexpr Duration kReloadTimeout = std::chrono::seconds(35);  // longer than the daemon takes
 
 using Json = nlohmann::ordered_json;
 
@@ -130,6 +131,18 @@ int status(const Common& common) {
   } else {
     print_status(Json::parse(*answer));
   }
+  return EX_OK;
+}
+
+// A file that is wrong is refused here, by line and column; what only the daemon can see, by it.
+int reload(const Common& common) {
+  const auto config = load(common.config, Surroundings::ignore);
+  if (!config) return EX_CONFIG;
+  auto client = AdminClient::connect(config->instance.socket, kReloadTimeout);
+  if (!client) return failed(client.error());
+  const auto answer = client->call({.verb = "reload"});
+  if (!answer) return failed_config(answer.error());
+  std::puts("reloaded");
   return EX_OK;
 }
 

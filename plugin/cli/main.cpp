@@ -8,6 +8,7 @@
 #include <sysexits.h>
 
 #include "plugin/cli/commands.hpp"
+#include "plugin/cli/completion.hpp"
 #include "plugin/cli/output.hpp"
 #include "plugin/cli/usage.hpp"
 
@@ -28,6 +29,7 @@ struct Commands {
   BenchLedgerOptions bench_ledger{};
   bool jsonl = false;
   std::vector<std::string> profiles{};  // classify
+  std::string shell{};                  // completion
   std::function<int()> chosen{};
 };
 
@@ -82,7 +84,7 @@ void add_message_commands(CLI::App& app, Commands& c) {
                     "--provider apns --token 8a1f... --title Code --body 123456");
   PublishOptions& o = c.publish;
   p->add_option("class", o.message_class, "Message class")->required();
-  auto* file = p->add_option("--file", o.file, "A whole envelope, - for stdin");
+  auto* file = p->add_option("--file", o.file, "A whole envelope, - for stdin")->type_name("FILE");
   p->add_option("--event", o.event, "event_id");
   p->add_option("--recipient", o.recipient, "recipient");
   p->add_option("--template", o.template_id, "template");
@@ -104,14 +106,17 @@ void add_message_commands(CLI::App& app, Commands& c) {
   auto* k = command(app, "key", "Compute the delivery keys of an envelope",
                     "sendonce key otp --file envelope.json");
   k->add_option("class", c.key.message_class, "Message class")->required();
-  k->add_option("--file", c.key.file, "The envelope, - for stdin")->capture_default_str();
+  k->add_option("--file", c.key.file, "The envelope, - for stdin")
+      ->type_name("FILE")
+      ->capture_default_str();
   k->callback([&c] { c.chosen = [&c] { return key(c.common, c.key); }; });
 
   auto* classify = command(app, "classify", "Classify recorded provider answers, one JSON a line",
                            "sendonce classify --jsonl < answers.jsonl");
   classify->add_flag("--jsonl", c.jsonl, "Lines of JSON from stdin to stdout")->required();
-  classify->add_option("--profile", c.profiles,
-                       "A file with providers of kind http; may be repeated");
+  classify
+      ->add_option("--profile", c.profiles, "A file with providers of kind http; may be repeated")
+      ->type_name("FILE");
   classify->callback([&c] { c.chosen = [&c] { return classify_jsonl(c.profiles); }; });
 }
 
@@ -137,6 +142,10 @@ void add_row_commands(CLI::App& app, Commands& c) {
 void add_live_commands(CLI::App& app, Commands& c) {
   auto* s = command(app, "status", "What the daemon is doing", "sendonce status --json");
   s->callback([&c] { c.chosen = [&c] { return status(c.common); }; });
+  auto* r =
+      command(app, "reload", "Let the daemon read its configuration again; waits for what it says",
+              "sendonce reload");
+  r->callback([&c] { c.chosen = [&c] { return reload(c.common); }; });
   auto* t = command(app, "tail", "Print events as they are published",
                     "sendonce tail --subject 'sendonce.outcome.otp.>'");
   t->add_option("--subject", c.tail.subject, "Subject; default: outcomes and device events");
@@ -154,8 +163,10 @@ void add_demo(CLI::App& app, Commands& c) {
   d->add_option("--kills", c.demo.kills, "How often to kill the daemon")->capture_default_str();
   d->add_option("--seed", c.demo.seed, "Of the generated events")->capture_default_str();
   d->add_flag("--keep", c.demo.keep, "Keep logs, records and ledger");
-  d->add_option("--sendonced", c.demo.sendonced, "The daemon; default: beside this program");
-  d->add_option("--fakeprov", c.demo.fakeprov, "The fake provider; default: beside this program");
+  d->add_option("--sendonced", c.demo.sendonced, "The daemon; default: beside this program")
+      ->type_name("FILE");
+  d->add_option("--fakeprov", c.demo.fakeprov, "The fake provider; default: beside this program")
+      ->type_name("FILE");
   d->callback([&c] { c.chosen = [&c] { return demo(c.common, c.demo); }; });
 }
 
@@ -170,7 +181,8 @@ void add_bench_ledger(CLI::App& bench, Commands& c) {
       ->capture_default_str();
   ledger->add_option("--seconds", o.seconds, "Of one measurement")->capture_default_str();
   ledger->add_option("--repeat", o.repeat, "Measurements each, in turns")->capture_default_str();
-  ledger->add_option("--directory", o.directory, "On the file system to measure; default: here");
+  ledger->add_option("--directory", o.directory, "On the file system to measure; default: here")
+      ->type_name("DIR");
   ledger->add_flag("--keep", o.keep, "Leave the filled ledgers there for the next run");
   ledger->callback([&c] { c.chosen = [&c] { return bench_ledger(c.common, c.bench_ledger); }; });
 }
@@ -193,13 +205,36 @@ void add_bench(CLI::App& app, Commands& c) {
     sub->add_option("--streams", o.streams, "Streams a connection")->capture_default_str();
     sub->add_option("--latency", o.latency_ms, "Of the fake provider, in ms")
         ->capture_default_str();
-    sub->add_option("--fakeprov", o.fakeprov, "The fake provider; default: beside this program");
+    sub->add_option("--fakeprov", o.fakeprov, "The fake provider; default: beside this program")
+        ->type_name("FILE");
   }
   pipeline->add_option("--rate", o.rate, "Also publish so many a second to a daemon that waits")
       ->capture_default_str();
-  pipeline->add_option("--directory", o.directory, "On the file system to measure; default: here");
+  pipeline->add_option("--directory", o.directory, "On the file system to measure; default: here")
+      ->type_name("DIR");
   transport->callback([&c] { c.chosen = [&c] { return bench_transport(c.common, c.bench); }; });
   pipeline->callback([&c] { c.chosen = [&c] { return bench_pipeline(c.common, c.bench); }; });
+}
+
+void add_about(CLI::App& app, Commands& c) {
+  auto* shells = command(app, "completion", "Print the completion of a shell",
+                         "sendonce completion bash > /etc/bash_completion.d/sendonce");
+  shells->add_option("shell", c.shell, "The shell; json: all commands and options as data")
+      ->check(CLI::IsMember({"bash", "zsh", "fish", "json"}))
+      ->required();
+  shells->callback([&app, &c] {
+    c.chosen = [&app, &c] {
+      std::printf("%s", completion(app, c.shell).c_str());
+      return EX_OK;
+    };
+  });
+  auto* version = command(app, "version", "Print the version", "sendonce version");
+  version->callback([&c] {
+    c.chosen = [] {
+      std::puts("sendonce " SENDONCE_VERSION);
+      return EX_OK;
+    };
+  });
 }
 
 int run(int argc, char** argv) {
@@ -207,7 +242,9 @@ int run(int argc, char** argv) {
   CLI::App app("sendonce: notifications from NATS JetStream, at most once per delivery key",
                "sendonce");
   app.set_version_flag("--version", "sendonce " SENDONCE_VERSION);
-  app.add_option("-c,--config", c.common.config, "Configuration file")->capture_default_str();
+  app.add_option("-c,--config", c.common.config, "Configuration file")
+      ->type_name("FILE")
+      ->capture_default_str();
   app.add_flag("--json", c.common.json, "Machine-readable output");
   app.require_subcommand(1);
   app.fallthrough();
@@ -218,20 +255,15 @@ int run(int argc, char** argv) {
   add_live_commands(app, c);
   add_demo(app, c);
   add_bench(app, c);
-  auto* version = command(app, "version", "Print the version", "sendonce version");
-  version->callback([&c] {
-    c.chosen = [] {
-      std::puts("sendonce " SENDONCE_VERSION);
-      return EX_OK;
-    };
-  });
+  add_about(app, c);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return usage_failed(app, e);
   }
   const std::string name = app.get_subcommands().front()->get_name();
-  const bool text_only = name == "setup" || name == "demo" || name == "version";
+  const bool text_only = name == "setup" || name == "demo" || name == "version" ||
+                         name == "reload" || name == "completion";
   if (c.common.json && text_only)
     return usage_failed(name, "--json: " + name + " prints text for people only");
   return c.chosen();

@@ -4,7 +4,10 @@
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include "config/credentials.hpp"
 #include "ledger/lmdb/open.hpp"
@@ -24,6 +27,30 @@ constexpr Duration kStillSending = std::chrono::minutes(1);
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kToBeMade = "(to be made)";
+
+// While it lives, this thread of root touches files as the owner of the state directory: a ledger
+// that root made could not be opened by the daemon. (Not seteuid: glibc then interrupts every other
+// thread, and cnats takes that for a lost connection.)
+class AsOwner {
+ public:
+  explicit AsOwner(const std::string& state_dir) {
+    struct stat status{};
+    changed_ = ::geteuid() == 0 && ::stat(state_dir.c_str(), &status) == 0 && status.st_uid != 0;
+    if (!changed_) return;
+    ::setfsgid(status.st_gid);
+    ::setfsuid(status.st_uid);
+  }
+  AsOwner(const AsOwner&) = delete;
+  AsOwner& operator=(const AsOwner&) = delete;
+  ~AsOwner() {
+    if (!changed_) return;
+    ::setfsuid(0);
+    ::setfsgid(0);
+  }
+
+ private:
+  bool changed_ = false;
+};
 
 Result<std::optional<StartFrom>> start_from(const std::string& text) {
   if (text.empty()) return std::optional<StartFrom>();
@@ -49,6 +76,7 @@ struct FoundLedger {
 // The ledger's id: of the file, or from the daemon that has it open, or of one that is to be made.
 Result<FoundLedger> find_ledger(const Config& config, bool dry_run) {
   const std::string directory = ledger_directory(config.instance);
+  const AsOwner owner(config.instance.state_dir);
   SO_TRY(const bool there, ledger_exists(directory));
   if (!there) return FoundLedger{dry_run ? std::string(kToBeMade) : new_ledger_id(), false};
   const auto reader = LedgerReader::open(directory);
@@ -62,6 +90,7 @@ Result<FoundLedger> find_ledger(const Config& config, bool dry_run) {
 // For a copy that was put back. There must be one, and no daemon may have it open.
 Result<FoundLedger> renewed_ledger(const Config& config, std::FILE* report) {
   const std::string directory = ledger_directory(config.instance);
+  const AsOwner owner(config.instance.state_dir);
   SO_TRY(const auto reader, LedgerReader::open(directory));
   std::string id = new_ledger_id();
   std::fprintf(report, "update  ledger %s: id %s -> %s\n", directory.c_str(), reader->id().c_str(),
@@ -72,6 +101,7 @@ Result<FoundLedger> renewed_ledger(const Config& config, std::FILE* report) {
 Result<void> make_ledger(const Config& config, const SetupOptions& options, const std::string& id) {
   const LedgerOptions ledger = ledger_options(config);
   std::fprintf(options.report, "create  ledger %s: %s\n", ledger.directory.c_str(), id.c_str());
+  const AsOwner owner(config.instance.state_dir);
   if (!options.dry_run) SO_CHECK(create_ledger(ledger, id));
   return {};
 }
@@ -108,6 +138,7 @@ Result<void> accept_keys_of(const Config& config, const SetupOptions& setup) {
   ApnsTokenSources tokens;
   SO_TRY(const Composition composition, compose(config, credentials_directory(), tokens));
   const auto clock = make_system_clock();
+  const AsOwner owner(config.instance.state_dir);
   SO_TRY(const std::vector<std::string> changed,
          accept_keys(ledger_options(config), key_marks(config, composition, clock->wall()),
                      setup.dry_run));
@@ -120,6 +151,7 @@ Result<void> accept_keys_of(const Config& config, const SetupOptions& setup) {
 Result<void> change_ledger(const Config& config, const SetupOptions& options, const std::string& id,
                            const std::vector<std::string>& adopted) {
   const LedgerOptions ledger = ledger_options(config);
+  const AsOwner owner(config.instance.state_dir);
   const WallTime adopted_at = make_system_clock()->wall() + kStillSending;
   if (options.restored) SO_CHECK(renew_ledger(ledger, id, adopted_at));
   for (const std::string& name : adopted) {

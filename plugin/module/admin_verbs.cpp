@@ -106,7 +106,7 @@ Result<RowFilter> filter_from(const AdminRequest& request, const LedgerSecret& s
 Result<void> list_rows(const LmdbLedger& ledger, const HeldLookup& held,
                        const AdminRequest& request, AdminReply& reply) {
   if (request.verb != "list" && request.verb != "inspect")
-    return fail(Errc::invalid, "no such verb; known are status, metrics, list, inspect");
+    return fail(Errc::invalid, "no such verb; known are status, metrics, reload, list, inspect");
   SO_CHECK(request.only({"key", "event", "recipient", "state", "scope", "limit"}));
   SO_TRY(const RowFilter filter, filter_from(request, ledger.secret()));
   SO_TRY(std::int64_t limit, request.number_or("limit", kRowsDefault));

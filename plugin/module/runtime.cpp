@@ -16,6 +16,7 @@ namespace sendonce {
 namespace {
 
 constexpr Duration kRefreshWithin = std::chrono::seconds(1);
+constexpr Duration kReloadWithin = std::chrono::seconds(30);
 constexpr Duration kStuckAfter = std::chrono::seconds(10);
 constexpr Duration kDrainTail = std::chrono::seconds(2);  // to hand back what never started
 
@@ -120,6 +121,7 @@ Result<void> Runtime::make_parts(Parts& p) {
 }
 
 Result<void> Runtime::start_parts() {
+  reload_errand_.open();
   SO_CHECK(start_admin());
   parts_->broker->start();
   parts_->engine_thread->start();
@@ -168,8 +170,20 @@ Result<void> Runtime::reload() {
   return {};
 }
 
+// Logged as well as answered: who reads the log later must see it, too.
+Result<void> Runtime::reload_as_asked() {
+  Result<void> done = reload();
+  if (done) {
+    events_.info("admin.reloaded");
+  } else {
+    events_.error("admin.reload_refused", {{"error", done.error().text}});
+  }
+  return done;
+}
+
 bool Runtime::drain(Duration timeout) {
   if (parts_ == nullptr) return true;
+  reload_errand_.close();
   events_.change({.state = SENDONCE_STATE_DRAINING, .exit_code = 0, .reason = "draining"});
   parts_->engine_thread->run([](Engine& engine) { engine.drain(); });
   const bool clean = parts_->engine_thread->wait_drained(std::max(timeout, kDrainTail));
@@ -179,6 +193,7 @@ bool Runtime::drain(Duration timeout) {
 
 void Runtime::stop() {
   if (parts_ == nullptr) return;
+  reload_errand_.close();
   if (parts_->admin) parts_->admin->stop();
   if (parts_->engine_thread) parts_->engine_thread->stop();
   if (parts_->broker) parts_->broker->stop();
@@ -215,6 +230,7 @@ InstanceState Runtime::judge() const {
 
 bool Runtime::check() {
   if (parts_ == nullptr) return true;
+  reload_errand_.serve([this] { return reload_as_asked(); });
   const InstanceState before = events_.state();
   InstanceState now = judge();
   if (now.state == SENDONCE_STATE_FAILED && before.state != now.state)
@@ -250,6 +266,10 @@ Result<void> Runtime::handle(const AdminRequest& request, AdminReply& reply) {
     SO_CHECK(request.only({}));
     reply.result(metrics_as_json(metrics_text()));
     return {};
+  }
+  if (request.verb == "reload") {
+    SO_CHECK(request.only({}));
+    return reload_errand_.ask(kReloadWithin);
   }
   const HeldLookup held = [this](LookupHash event) { return held_of(event); };
   return list_rows(*parts_->ledger, held, request, reply);

@@ -17,6 +17,7 @@
 #include "plugin/module/admin_verbs.hpp"
 #include "plugin/module/compose.hpp"
 #include "plugin/module/engine_thread.hpp"
+#include "plugin/module/host_errand.hpp"
 #include "plugin/module/host_events.hpp"
 #include "plugin/transport/h2/h2_transport.hpp"
 
@@ -40,7 +41,8 @@ class Runtime {
   void stop();
 
   [[nodiscard]] Duration configured_drain() const { return config_.instance.drain; }
-  // Reads the parts' state and tells the host when it has changed. False: a thread is stuck.
+  // Reads the parts' state and tells the host when it has changed; carries out a reload that was
+  // asked for on the admin socket. False: a thread is stuck.
   [[nodiscard]] bool check();
   [[nodiscard]] std::string status_json() const;   // [any]
   [[nodiscard]] std::string metrics_text() const;  // [any]
@@ -52,6 +54,7 @@ class Runtime {
   [[nodiscard]] Result<void> start_parts();
   [[nodiscard]] Result<void> start_admin();
   [[nodiscard]] InstanceState judge() const;
+  [[nodiscard]] Result<void> reload_as_asked();
   [[nodiscard]] Result<void> handle(const AdminRequest& request, AdminReply& reply);
   [[nodiscard]] std::vector<HeldDelivery> held_of(LookupHash event) const;
 
@@ -64,6 +67,7 @@ class Runtime {
   WallTime started_{};
   mutable std::mutex mutex_{};  // over parts_ and config_, against [any] calls
   std::unique_ptr<Parts> parts_{};
+  HostErrand reload_errand_{};
 };
 
 }  // namespace sendonce

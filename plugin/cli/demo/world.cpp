@@ -23,8 +23,11 @@ constexpr auto kStartWithin = std::chrono::seconds(20);
 std::string beside_us(std::string_view program) {
   std::error_code ignored;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const auto beside = self.parent_path() / program;
-  return std::filesystem::exists(beside, ignored) ? beside.string() : std::string(program);
+  // Installed, a daemon is in sbin and this program in bin.
+  for (const auto& directory : {self.parent_path(), self.parent_path().parent_path() / "sbin"})
+    if (const auto file = directory / program; std::filesystem::exists(file, ignored))
+      return file.string();
+  return std::string(program);
 }
 
 Result<std::unique_ptr<World>> World::make(const WorldOptions& options) {

@@ -176,5 +176,33 @@ TEST_F(ReloadTest, ANewCredentialTakesANewConnectionAndABadOneIsRefused) {
   EXPECT_EQ(stop(), EX_OK);
 }
 
+// Who asks on the admin socket learns what came of it.
+TEST_F(ReloadTest, TheCommandSaysWhatCameOfIt) {
+  make();
+  start();
+  const std::string before = hash();
+  replace_in_config("give-up", "resend");
+  mark();
+  Ran asked = sendonce({"reload"});
+  EXPECT_EQ(asked.code, EX_OK) << asked.text;
+  EXPECT_TRUE(logs("admin.reloaded"));
+  EXPECT_NE(hash(), before);
+
+  const std::string good = read_file(world_->config_path());
+  const std::string applied = hash();
+  replace_in_config("name = \"demo\"", "name = \"another\"");
+  mark();
+  asked = sendonce({"reload"});
+  EXPECT_EQ(asked.code, EX_CONFIG) << "a change that only the daemon can refuse";
+  EXPECT_TRUE(logs("admin.reload_refused")) << asked.text;
+  EXPECT_EQ(hash(), applied);
+
+  world_->write_config(good + "\n[class.otp.typo]\n");
+  EXPECT_EQ(sendonce({"reload"}).code, EX_CONFIG) << "refused before the daemon is asked";
+  world_->write_config(good);
+  EXPECT_EQ(stop(), EX_OK);
+  EXPECT_EQ(sendonce({"reload"}).code, EX_UNAVAILABLE);
+}
+
 }  // namespace
 }  // namespace sendonce::test

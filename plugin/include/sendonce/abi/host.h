@@ -159,9 +159,10 @@ typedef struct sendonce_module_api {
    */
   sendonce_rc (*metrics)(sendonce_instance* instance, sendonce_text* out);
 
-  /* Hands out at most `max_events` queued callbacks; never blocks. OK while every thread of the
-   * library makes progress; STALLED otherwise, and then a host should not feed its watchdog. Call
-   * it a few times a second even with SENDONCE_HOST_ANY_THREAD, when that matters. [control] */
+  /* Hands out at most `max_events` queued callbacks; never blocks, but for a reload that was asked
+   * for on the admin socket, which is carried out here. OK while every thread of the library makes
+   * progress; STALLED otherwise, and then a host should not feed its watchdog. Call it a few times
+   * a second even with SENDONCE_HOST_ANY_THREAD, when that matters. [control] */
   sendonce_rc (*pump)(sendonce_instance* instance, uint32_t max_events);
 } sendonce_module_api;
 

@@ -1,0 +1,179 @@
+#!/usr/bin/env bash
+# The Debian packages in a clean root of a release, booted with its own systemd.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+usage() {
+  cat <<'END'
+Usage: packaging/test/deb.sh [OPTIONS]
+
+Makes a root with debootstrap, installs the packages as an older version together with Debian's
+nats-server, boots it (systemd-nspawn), and there: start, deliver, suppress a duplicate, reload,
+refuse a reload, kill -9, watchdog, upgrade with a ledger in place, remove, purge. Needs root.
+
+  --debs DIR     the packages of packaging/build.sh deb (default: build/packages)
+  --suite NAME   bookworm or trixie (default: this machine's release)
+  --build        build the packages in such a root first; into --debs/SUITE
+  --cache DIR    where fresh roots are kept for the next run (default: build/packages/roots)
+  --keep         keep the root that was used, and say where it is
+  --help         this text
+END
+}
+
+say() { printf 'test: %s\n' "$*"; }
+die() {
+  printf 'test: error: %s\n' "$*" >&2
+  exit "${code:-1}"
+}
+
+debs=build/packages
+suite=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
+cache=build/packages/roots
+build=no
+keep=no
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --debs) debs=${2:?--debs needs a directory} && shift ;;
+    --suite) suite=${2:?--suite needs a name} && shift ;;
+    --cache) cache=${2:?--cache needs a directory} && shift ;;
+    --build) build=yes ;;
+    --keep) keep=yes ;;
+    -h | --help) usage && exit 0 ;;
+    *) usage >&2 && code=64 die "unknown option: $1" ;;
+  esac
+  shift
+done
+case "$suite" in bookworm | trixie) ;; *) code=64 die "bookworm or trixie, not '$suite'" ;; esac
+[ "$(id -u)" -eq 0 ] || code=77 die "debootstrap and systemd-nspawn need root"
+for tool in debootstrap systemd-nspawn nsenter dpkg-deb; do
+  command -v "$tool" >/dev/null || die "$tool is missing: packaging/deps.sh --packaging"
+done
+
+mkdir -p "$cache"
+cache=$(realpath "$cache")
+root=$cache/run-$suite
+nspawn=
+leader=
+# Never left behind: what is bound there must not be removed with the root.
+leave_build_root() {
+  local place
+  for place in /proc "${CCACHE_DIR:-/proc}"; do
+    ! mountpoint -q "$cache/build-$suite$place" || umount "$cache/build-$suite$place"
+  done
+}
+power_off() {
+  [ -z "$leader" ] ||
+    nsenter -t "$leader" -m -u -i -n -p -C /bin/systemctl poweroff >/dev/null 2>&1 || true
+  for _ in $(seq 100); do kill -0 "$nspawn" 2>/dev/null && sleep 0.2 || return 0; done
+  kill -KILL "$nspawn" 2>/dev/null || true
+}
+cleanup() {
+  [ -z "$nspawn" ] || power_off
+  ! mountpoint -q "$root/proc" || umount "$root/proc"
+  leave_build_root
+  if [ "$keep" = yes ]; then say "kept $root"; else rm -rf --one-file-system "$root"; fi
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+apt() {
+  local where=$1
+  shift
+  chroot "$where" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 \
+    -o Acquire::Retries=3 "$@" >"$cache/apt-$suite.log" 2>&1 ||
+    { tail -n 30 "$cache/apt-$suite.log" >&2 && die "apt-get $* failed"; }
+}
+
+# fresh DIR PACKAGES...: a root of the suite with these packages, made once.
+fresh() {
+  local where=$1
+  shift
+  [ ! -e "$where.done" ] || return 0
+  say "debootstrap $suite: $where"
+  rm -rf --one-file-system "$where"
+  debootstrap --variant=minbase --include=ca-certificates,systemd,systemd-sysv,dbus \
+    "$suite" "$where" >"$where.log" 2>&1 || { tail -n 20 "$where.log" >&2 && die "debootstrap failed"; }
+  printf '127.0.0.1 localhost\n' >"$where/etc/hosts"
+  printf '#!/bin/sh\nexit 101\n' >"$where/usr/sbin/policy-rc.d"
+  chmod 755 "$where/usr/sbin/policy-rc.d"
+  cp -L /etc/resolv.conf "$where/etc/resolv.conf"
+  apt "$where" update
+  apt "$where" install --no-install-recommends "$@"
+  touch "$where.done"
+}
+
+# The control file of the source names what building needs.
+build_there() {
+  local where=$cache/build-$suite
+  local needs
+  needs=$(sed -n '/^Build-Depends:/,/^[A-Z].*[^,]$/p' packaging/debian/control |
+    sed 's/^Build-Depends://; /^Standards/d; s/([^)]*)//; s/:any//; s/,//' | xargs -n1 |
+    sed 's/^debhelper-compat$/debhelper/')
+  # shellcheck disable=SC2086
+  fresh "$where" build-essential ccache $needs
+  mountpoint -q "$where/proc" || mount -t proc proc "$where/proc"
+  if [ -n "${CCACHE_DIR:-}" ]; then
+    mkdir -p "$where$CCACHE_DIR"
+    mountpoint -q "$where$CCACHE_DIR" || mount --bind "$CCACHE_DIR" "$where$CCACHE_DIR"
+  fi
+  local done=0
+  packaging/build.sh deb --root "$where" --out "$debs/$suite" || done=$?
+  leave_build_root
+  [ "$done" -eq 0 ] || exit "$done"
+  debs=$debs/$suite
+}
+
+# older FROM TO: the same packages under a lower version.
+older() {
+  local deb tree version
+  for deb in "$1"/sendonce_*.deb "$1"/libsendonce0_*.deb; do
+    version=$(dpkg-deb -f "$deb" Version)
+    tree=$(mktemp -d)
+    dpkg-deb -R "$deb" "$tree"
+    sed -i "s/${version//./\\.}/0.0.9-1/" "$tree/DEBIAN/control"
+    dpkg-deb --root-owner-group -b "$tree" "$2/$(dpkg-deb -f "$deb" Package)_0.0.9-1.deb" >/dev/null
+    rm -rf "$tree"
+  done
+}
+
+inside() { nsenter -t "$leader" -m -u -i -n -p -C /bin/bash /opt/test/guest.sh "$@"; }
+
+[ "$build" = no ] || build_there
+ls "$debs"/sendonce_*.deb "$debs"/libsendonce0_*.deb >/dev/null ||
+  die "no packages in $debs: packaging/build.sh deb, or --build"
+base=$cache/base-$suite
+fresh "$base" nats-server curl procps
+rm -rf --one-file-system "$root"
+cp -a "$base" "$root"
+mkdir -p "$root/opt/test/new" "$root/opt/test/old"
+cp "$debs"/sendonce_*.deb "$debs"/libsendonce0_*.deb "$root/opt/test/new/"
+older "$debs" "$root/opt/test/old"
+cp packaging/test/guest.sh "$root/opt/test/"
+
+say "$suite: installing"
+mount -t proc proc "$root/proc" # systemd-tmpfiles wants it
+apt "$root" install --no-install-recommends /opt/test/old/sendonce_0.0.9-1.deb \
+  /opt/test/old/libsendonce0_0.0.9-1.deb
+chroot "$root" bash /opt/test/guest.sh installed
+rm "$root/usr/sbin/policy-rc.d"
+umount "$root/proc"
+
+say "$suite: booting"
+systemd-nspawn -q -D "$root" --boot --register=no --keep-unit --private-network \
+  --machine="sendonce-$suite" </dev/null >"$cache/boot-$suite.log" 2>&1 &
+nspawn=$!
+for _ in $(seq 60); do
+  leader=$(pgrep -P "$nspawn" || true)
+  [ -z "$leader" ] || ! nsenter -t "$leader" -m -u -i -n -p -C /bin/systemctl is-system-running \
+    2>/dev/null | grep -qE 'running|degraded' || break
+  kill -0 "$nspawn" 2>/dev/null || { tail "$cache/boot-$suite.log" >&2 && die "it did not boot"; }
+  leader=
+  sleep 1
+done
+[ -n "$leader" ] || die "it did not boot within 60 s, see $cache/boot-$suite.log"
+
+for part in first_run reload kill restart_policy watchdog stop upgrade remove purge; do
+  inside "$part"
+done
+say "$suite: everything passed in $SECONDS s"
