@@ -141,8 +141,8 @@ TEST_F(SmtpDaemonTest, AMailServerOfOthersReadsWhatWasMeant) {
   EXPECT_EQ(headers["to"], "Some.One@example.net");
   EXPECT_EQ(headers["reply-to"], "help@example.com");
   EXPECT_THAT(headers["message-id"].get<std::string>(), HasSubstr("@example.com>"));
-  EXPECT_EQ(mail["text"], ".\n..zwei\nÄ = ä \nEnde\n");
-  EXPECT_EQ(mail["html"], "<p>Ä</p>\n");
+  EXPECT_EQ(mail["text"], ".\r\n..zwei\r\nÄ = ä \r\nEnde");
+  EXPECT_EQ(mail["html"], "<p>Ä</p>");
 }
 
 TEST_F(SmtpDaemonTest, EachMailGoesOnceWhateverIsPublishedAgain) {
