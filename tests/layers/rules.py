@@ -77,7 +77,7 @@ def library(name, header, *places):
 LIBRARIES = (
     library("cnats", r"nats/", "plugin/broker/nats/"),
     library("LMDB", r"lmdb\.h$", "ledger/lmdb/"),
-    library("libcurl", r"curl/", "plugin/transport/", "tests/unit/transport/"),
+    library("libcurl", r"curl/", "plugin/transport/", "tests/unit/transport/", "tests/bench/sender/"),
     library("nghttp2", r"nghttp2/", "plugin/transport/h2/", "tests/support/",
             "tests/unit/transport/"),
     library("OpenSSL", r"openssl/", "plugin/crypto/", "plugin/transport/tls", "tests/support/",
