@@ -42,12 +42,13 @@ void check_server(const CheckInput& in, Findings& out, const std::string& server
 
 void check_config(const CheckInput& in, Findings& out) {
   using Check = void (*)(const CheckInput&, Findings&);
-  constexpr std::array<Check, 25> kChecks{
-      check_presence, check_names,    check_paths,     check_nats,      check_streams,
-      check_map_size, check_calls,    check_drain,     check_endpoints, check_http,
-      check_proxies,  check_routes,   check_policies,  check_rates,     check_claims,
-      check_ack_wait, check_expires,  check_retention, check_pending,   check_retry,
-      check_keys,     check_collapse, check_subjects,  check_scopes,    check_apple_ids};
+  constexpr std::array<Check, 26> kChecks{
+      check_presence, check_names,    check_paths,    check_nats,      check_streams,
+      check_map_size, check_calls,    check_drain,    check_endpoints, check_http,
+      check_modules,  check_proxies,  check_routes,   check_policies,  check_rates,
+      check_claims,   check_ack_wait, check_expires,  check_retention, check_pending,
+      check_retry,    check_keys,     check_collapse, check_subjects,  check_scopes,
+      check_apple_ids};
   for (const Check check : kChecks) check(in, out);
 }
 

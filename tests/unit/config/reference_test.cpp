@@ -26,8 +26,10 @@ TEST(Reference, TheCommittedOneIsCurrent) {
 TEST(Reference, PrintsTypesDefaultsAndReload) {
   const std::string reference = config_reference();
   EXPECT_THAT(reference, HasSubstr("| `drain` | duration, 1s to 10m | `\"20s\"` | now |"));
-  EXPECT_THAT(reference,
-              HasSubstr("| `kind` | `apns`, `fcm`, `webpush`, `http` | **mandatory** | restart |"));
+  EXPECT_THAT(
+      reference,
+      HasSubstr(
+          "| `kind` | `apns`, `fcm`, `webpush`, `http`, `module` | **mandatory** | restart |"));
   EXPECT_THAT(reference, HasSubstr("| `retry.factor` | number, 1.0 to 10.0 | `2.0` | now |"));
   EXPECT_THAT(reference, HasSubstr("| `key_scope` | string | the class's name | restart |"));
 }
