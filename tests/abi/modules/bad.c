@@ -37,7 +37,7 @@ static void describe(const sendonce_provider* p, sendonce_provider_description* 
 static sendonce_rc prepare(sendonce_provider* p, const sendonce_delivery* d, sendonce_request* out,
                            sendonce_text* error) {
   (void)p, (void)d, (void)error;
-  out->url = str("/bad");
+  out->url = str("/hook/bad");
   return SENDONCE_OK;
 }
 
