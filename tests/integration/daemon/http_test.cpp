@@ -11,20 +11,13 @@ namespace {
 constexpr const char* kHttp = R"(
 [class.otp]
 subject   = "notify.otp.>"
-expires   = "10m"
-claim     = "10s"
-ack_wait  = "12s"
-retention = "2d"
-retry     = { first = "50ms", factor = 2.0, cap = "500ms", attempts = 12, horizon = "5m" }
+@TIMES@
 ambiguous = { default = "give-up", sms = "resend-with-key" }
 route     = { sms = ["gate"] }
 
 [class.marketing]
 subject   = "notify.campaign.>"
-expires   = "10m"
-claim     = "10s"
-ack_wait  = "12s"
-retention = "2d"
+@TIMES@
 ambiguous = { default = "give-up" }
 route     = { sms = ["gate"], webhook = ["hooks"] }
 

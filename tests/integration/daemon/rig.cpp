@@ -11,23 +11,22 @@
 namespace sendonce::test {
 namespace {
 
-constexpr const char* kClasses = R"(
-[class.otp]
-subject   = "notify.otp.>"
-expires   = "10m"
+// Of a class: @TIMES@.
+constexpr const char* kTimes = R"(expires   = "10m"
 claim     = "10s"
 ack_wait  = "12s"
 retention = "2d"
-retry     = { first = "50ms", factor = 2.0, cap = "500ms", attempts = 12, horizon = "5m" }
+retry     = { first = "50ms", factor = 2.0, cap = "500ms", attempts = 12, horizon = "5m" })";
+
+constexpr const char* kClasses = R"(
+[class.otp]
+subject   = "notify.otp.>"
+@TIMES@
 ambiguous = { default = "resend" }
 
 [class.marketing]
 subject   = "notify.campaign.>"
-expires   = "10m"
-claim     = "10s"
-ack_wait  = "12s"
-retention = "2d"
-retry     = { first = "50ms", factor = 2.0, cap = "500ms", attempts = 12, horizon = "5m" }
+@TIMES@
 ambiguous = { default = "give-up" }
 )";
 
@@ -50,6 +49,7 @@ DaemonTest::~DaemonTest() {
 void DaemonTest::make(cli::WorldOptions options) {
   start_provider();
   if (options.classes.empty()) options.classes = kClasses;
+  replace_all(options.classes, "@TIMES@", kTimes);
   replace_all(options.classes, "@PORT@", std::to_string(provider_.port()));
   replace_all(options.classes, "@CREDENTIALS@", provider_.credentials());
   options.provider_port = provider_.port();

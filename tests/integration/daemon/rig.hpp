@@ -39,7 +39,8 @@ class DaemonTest : public ::testing::Test {
   ~DaemonTest() override;
 
   // Everything but the daemon. In options.classes, which may hold providers too, @PORT@ and
-  // @CREDENTIALS@ stand for the provider's. The classes are otp (resend) and marketing (give-up).
+  // @CREDENTIALS@ stand for the provider's, @TIMES@ for short waits. The classes are otp
+  // (resend) and marketing (give-up).
   void make(cli::WorldOptions options = {});
   void start();                                  // the daemon; waits until it is ready
   void start_without_wait();                     // the daemon

@@ -26,11 +26,7 @@ ambiguous = { default = "resend" }
 
 [class.marketing]
 subject   = "notify.campaign.>"
-expires   = "10m"
-claim     = "10s"
-ack_wait  = "12s"
-retention = "2d"
-retry     = { first = "50ms", factor = 2.0, cap = "500ms", attempts = 12, horizon = "5m" }
+@TIMES@
 ambiguous = { default = ")" +
                      ambiguous +
                      R"(" }
