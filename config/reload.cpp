@@ -14,9 +14,10 @@ void compare_table(std::vector<Change>& out, const std::string& table,
     std::string new_value = spec.print(after);
     if (old_value == new_value) continue;
     // What describes an endpoint may hold what opens it: a capability in a path, a token in a form.
-    const bool described = spec.about.applies == AppliesTo::http ||
-                           spec.about.applies == AppliesTo::http_module ||
-                           spec.about.applies == AppliesTo::module;
+    // What names an account, or a person's address.
+    constexpr unsigned kOurs =
+        static_cast<unsigned>(AppliesTo::http_module) | static_cast<unsigned>(AppliesTo::smtp);
+    const bool described = (static_cast<unsigned>(spec.about.applies) & ~kOurs) == 0;
     if (described) old_value = new_value = "(not shown)";
     out.push_back({table + "." + std::string(spec.about.path), spec.about.reload,
                    std::move(old_value), std::move(new_value)});

@@ -8,6 +8,7 @@
 #include "classifiers/answer.hpp"
 #include "classifiers/foreign/module_request.hpp"
 #include "classifiers/foreign/module_view.hpp"
+#include "classifiers/json_tree.hpp"
 #include "classifiers/overrides.hpp"
 #include "plugin/core/text.hpp"
 #include "plugin/message/normal_form.hpp"
@@ -47,11 +48,18 @@ std::string_view without_slash(std::string_view url) {
   return url;
 }
 
-void add_personal(std::vector<std::string_view>& out, const Notification& note) {
-  for (const std::string* text :
-       {&note.content.title, &note.content.body, &note.content.html, &note.recipient})
-    out.push_back(*text);
-  for (const DataMember& member : note.content.data) out.push_back(member.second);
+// Strings of `data` without their quotes and escapes too: a module reads them so.
+std::vector<std::string> personal_of(const Attempt& attempt) {
+  const Notification& note = attempt.notification;
+  std::vector<std::string> out{
+      note.content.title, note.content.body,  note.content.html,
+      note.recipient,     attempt.target.ref, std::string(attempt.target.destination.expose())};
+  for (const DataMember& member : note.content.data) {
+    out.push_back(member.second);
+    const auto tree = parse_json_tree(member.second);
+    if (tree && tree->type == JsonTree::Type::string) out.push_back(tree->text);
+  }
+  return out;
 }
 
 }  // namespace
@@ -173,8 +181,8 @@ Result<HttpRequest> ModuleProvider::prepare(const Attempt& attempt, WallTime now
   LentText text;
   if (options_.table.api->prepare(instance_.get(), view.get(), &made, text.out()) != SENDONCE_OK) {
     std::vector<std::string_view> hidden = secrets();
-    hidden.push_back(attempt.target.destination.expose());
-    add_personal(hidden, attempt.notification);
+    const std::vector<std::string> personal = personal_of(attempt);
+    hidden.insert(hidden.end(), personal.begin(), personal.end());
     return fail(Errc::invalid, "module " + options_.table.name + ": " + text.read(hidden));
   }
   const std::string_view base = without_slash(options_.endpoint);
@@ -208,7 +216,9 @@ Believed ModuleProvider::judge(const Target& target, const CallResult& result, W
   Believed out = believe(said, answer, needs_receipt_, now);
   if (rests_on_contents(out, answer)) {
     const ModuleSaid bare = ask(target, AnswerView::bare(answer.status, now));
-    if (bare.verdict == out.verdict.name) out = without_contents(answer, now);
+    const bool effect_told = out.verdict.name != VerdictClass::token_terminal;
+    if (bare.verdict == out.verdict.name && (!effect_told || bare.effect == said.effect))
+      out = without_contents(answer, now);
   }
   if (out.corrected.empty() && !said.unfit.empty())
     out.corrected = std::string(said.unfit) + " has not the form it must have, or tells a secret";

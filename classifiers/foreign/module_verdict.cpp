@@ -197,7 +197,8 @@ Believed believe(const ModuleSaid& said, const CallFailure& failure) {
 bool rests_on_contents(const Believed& believed, const HttpAnswer& answer) {
   const Verdict& v = believed.verdict;
   if (v.name == VerdictClass::token_terminal) return answer.status != 410;
-  return is_success(answer.status) && v.effect == Effect::not_sent;
+  return v.effect == Effect::not_sent &&
+         (is_success(answer.status) || may_have_acted(answer.status));
 }
 
 Believed without_contents(const HttpAnswer& answer, WallTime now) {

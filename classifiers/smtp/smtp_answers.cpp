@@ -171,7 +171,9 @@ Verdict judge_temporary(const Reply& r) {
   if (r.code == 452 || r.is(3, 1) || names_a_limit(r)) return throttled(r);
   if (r.step == MailStep::auth || (r.code == 454 && r.is(7, 0) && r.step != MailStep::hello))
     return judged(VerdictClass::provider_auth, FaultScope::provider, reason);
-  if (r.code == 421 || r.about_session())
+  // Before any recipient was named, or by its own system (X.3.x): the relay is ill.
+  const bool ill = r.step == MailStep::sender || (r.enhanced && r.enhanced->subject == 3);
+  if (r.code == 421 || r.about_session() || ill)
     return judged(VerdictClass::retryable, FaultScope::delivery, reason);
   return waits(r, kGreylistWait);
 }
@@ -184,9 +186,12 @@ bool is_auth(const Reply& r) {
 
 bool is_dead_address(const Reply& r) {
   if (!r.about_recipient()) return false;
-  if (r.enhanced)
-    return r.is(1, 1) || r.is(1, 2) || r.is(1, 3) || r.is(1, 6) || r.is(1, 10) || r.is(2, 1);
-  return r.step == MailStep::recipient && (r.code == 521 || r.code == 556);
+  if (!r.enhanced) return r.step == MailStep::recipient && r.code == 556;
+  const bool unknown = r.is(1, 1) || r.is(1, 10);
+  if (r.step == MailStep::message) return unknown;
+  // Blocks of the sender come with 5.2.1 too (AOL: 521 5.2.1): the text must speak of the mailbox.
+  const bool disabled = r.is(2, 1) && r.code == 550 && r.says("disabled");
+  return unknown || r.is(1, 2) || r.is(1, 3) || r.is(1, 6) || disabled;
 }
 
 Verdict judge_permanent(const Reply& r) {
@@ -198,6 +203,8 @@ Verdict judge_permanent(const Reply& r) {
   const bool too_large = r.code == 552 || r.is(3, 4) || r.is(2, 3);
   if (too_large && !r.about_session())
     return judged(VerdictClass::payload_error, FaultScope::delivery, reason);
+  // A quota of ours that the relay words as a refusal (Gmail: 550 5.4.5).
+  if (r.is(4, 5) || (names_a_limit(r) && !r.says("size"))) return throttled(r);
   if (about_sender || r.about_session())
     return judged(VerdictClass::config_error, FaultScope::provider, reason);
   const bool not_understood = (r.code >= 500 && r.code <= 504) || r.code == 555;

@@ -30,6 +30,10 @@ const char* malloc_conf = "narenas:1";
 namespace sendonce {
 namespace {
 
+// [instance] drain is at most 10 minutes, and what is flushed after it takes seconds. The library
+// ends by itself when its own time is over; a unit's TimeoutStopSec must not cut calls off.
+constexpr Duration kLongestStop = std::chrono::minutes(11);
+
 struct Options {
   std::string config = "/etc/sendonce/sendonce.toml";
   std::string log_format = "logfmt";
@@ -209,7 +213,7 @@ void Daemon::reload() {
 
 // A second signal ends the process where it stands: the ledger is made for that.
 int Daemon::stop(int signals) {
-  manager_.stopping();
+  manager_.stopping(kLongestStop);
   log_->info("daemon.stopping");
   ::close(signals);
   sigset_t freed;

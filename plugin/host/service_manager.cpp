@@ -41,6 +41,11 @@ void ServiceManager::reloading(MonoTime now) const {
   say("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(usec.count()));
 }
 
+void ServiceManager::stopping(Duration patience) const {
+  const auto usec = std::chrono::duration_cast<std::chrono::microseconds>(patience);
+  say("STOPPING=1\nEXTEND_TIMEOUT_USEC=" + std::to_string(usec.count()));
+}
+
 void ServiceManager::say(const std::string& message) const {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

@@ -18,7 +18,8 @@ class ServiceManager {
   void ready(std::string_view status) const { say("READY=1\nSTATUS=" + std::string(status)); }
   void status(std::string_view text) const { say("STATUS=" + std::string(text)); }
   void reloading(MonoTime now) const;
-  void stopping() const { say("STOPPING=1"); }
+  // `patience`: how long the stop may take, whatever the unit's TimeoutStopSec says.
+  void stopping(Duration patience) const;
   void alive() const { say("WATCHDOG=1"); }
   // How often alive() is expected: half of the watchdog's patience. Empty: no watchdog.
   [[nodiscard]] std::optional<Duration> watchdog() const { return watchdog_; }

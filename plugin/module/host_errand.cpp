@@ -25,12 +25,22 @@ bool HostErrand::serve(const std::function<Result<void>()>& work) {
     if (step_ != Step::wanted) return false;
     step_ = Step::taken;
   }
-  Result<void> outcome = work();
+  Result<void> outcome = fail(Errc::internal, "it ended by an exception");
+  try {
+    outcome = work();
+  } catch (...) {
+    finish(std::move(outcome));  // who asked waits for an end
+    throw;
+  }
+  finish(std::move(outcome));
+  return true;
+}
+
+void HostErrand::finish(Result<void>&& outcome) {
   const std::lock_guard lock(mutex_);
   outcome_ = std::move(outcome);
   step_ = Step::done;
   changed_.notify_all();
-  return true;
 }
 
 void HostErrand::open() {

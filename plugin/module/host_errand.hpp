@@ -24,6 +24,8 @@ class HostErrand {
   void close();  // who waits is told so, and who asks later too
 
  private:
+  void finish(Result<void>&& outcome);
+
   enum class Step : std::uint8_t { none, wanted, taken, done };
 
   std::mutex mutex_{};

@@ -48,7 +48,7 @@ Result<void> check_directory(const std::string& path, bool last) {
 
 }  // namespace
 
-Result<void> check_provider_file(const std::string& path) {
+Result<std::string> check_provider_file(const std::string& path) {
   if (!path.starts_with('/')) return fail(Errc::invalid, path + " is not an absolute path");
   const std::unique_ptr<char, Free> real(::realpath(path.c_str(), nullptr));
   if (real == nullptr) {
@@ -69,12 +69,13 @@ Result<void> check_provider_file(const std::string& path) {
     SO_CHECK(check_directory(slash == 0 ? "/" : file.substr(0, slash), last));
     last = false;
   }
-  return {};
+  return file;
 }
 
 Result<ModuleTable> load_provider_file(const std::string& path) {
-  SO_CHECK(check_provider_file(path));
-  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  // What was looked at, and not where a link points by now.
+  SO_TRY(const std::string file, check_provider_file(path));
+  void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
     // NOLINTNEXTLINE(concurrency-mt-unsafe): it has a text for each thread
     const char* const text = ::dlerror();

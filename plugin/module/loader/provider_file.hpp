@@ -11,8 +11,8 @@ namespace sendonce {
 // What runs with our rights must not be written by others: the file is regular and, like every
 // directory above it, owned by root or by this user; neither the file nor its directory may be
 // written by everybody, and directories above only where nobody may replace what is another's.
-// invalid or denied, with what to do. `path` is absolute.
-[[nodiscard]] Result<void> check_provider_file(const std::string& path);
+// invalid or denied, with what to do. `path` is absolute; returned is the file behind all links.
+[[nodiscard]] Result<std::string> check_provider_file(const std::string& path);
 
 // Checks the file, loads it for the life of the process (RTLD_NOW, RTLD_LOCAL, RTLD_NODELETE) and
 // looks at its table. The same path again gives the same table: a file that was replaced meanwhile

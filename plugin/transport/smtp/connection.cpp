@@ -32,8 +32,7 @@ SmtpConnection::SmtpConnection(CurlMulti& multi, EventLoop& loop, const Clock& c
 }
 
 SmtpConnection::~SmtpConnection() {
-  // Farewell without waiting for the answer; a stalled server would make us wait.
-  if (idle()) static_cast<void>(link_->write("QUIT\r\n"));
+  leave();
   close();
 }
 
@@ -55,14 +54,20 @@ void SmtpConnection::on_time(MonoTime now) {
 }
 
 std::optional<SmtpConnection::Ended> SmtpConnection::take_ended() {
-  if (retired_ && !busy()) over_ = true;
+  if (retired_ && !busy()) leave();
   if (!result_) return std::nullopt;
   Ended ended{std::move(*call_), std::move(*result_), again_};
   call_.reset();
   result_.reset();
   again_ = false;
-  if (retired_) over_ = true;
+  if (retired_) leave();
   return ended;
+}
+
+// Farewell without waiting for the answer; a stalled server would make us wait.
+void SmtpConnection::leave() {
+  if (idle()) static_cast<void>(link_->write("QUIT\r\n"));
+  over_ = true;
 }
 
 // ---- the link ---------------------------------------------------------------------------------
@@ -106,6 +111,7 @@ void SmtpConnection::start_transaction() {
     late.effect = Effect::not_sent;
     late.cause = Cause::not_started;
     late.text = "its deadline came before its first byte";
+    if (!used_) retired_ = true;  // libcurl may close a connection that has never been spoken on
     return end(CallResult(std::move(late)), false);
   }
   if (dirty_) return send(Step::reset, "RSET\r\n");
@@ -283,7 +289,9 @@ void SmtpConnection::on_lost(Cause cause, std::string_view why) {
 
 void SmtpConnection::give_up(Cause cause, std::string_view text) {
   close();
-  if (busy() && !result_) end(CallResult(failure(cause, text)), false);
+  if (!busy()) return;
+  again_ = false;
+  if (!result_) end(CallResult(failure(cause, text)), false);
 }
 
 }  // namespace sendonce

@@ -75,6 +75,7 @@ class SmtpConnection final : private SmtpLink::Owner, private EventSource {
   void on_lost(Cause cause, std::string_view why);
   void answer(SmtpReply&& reply);
   void end(CallResult&& result, bool again);
+  void leave();
   void close();
   [[nodiscard]] bool is_stale() const;
   [[nodiscard]] bool end_was_offered() const;

@@ -224,8 +224,9 @@ TEST_F(ModuleProviderTest, ItsRefusalsTellNothingPersonal) {
   puppet().prepare_rc = SENDONCE_E_INVALID;
   puppet().error = "text is longer than 1600 bytes";
   EXPECT_EQ(prepare_error(), "module puppet: text is longer than 1600 bytes");
-  for (const char* leak : {"no route to +4917012345678", "no route to 4917012345678",
-                           "bad text: Parcel \"8812\" left.", "token s3cr3t-token refused"}) {
+  for (const char* leak :
+       {"no route to +4917012345678", "no route to 4917012345678",
+        "bad text: Parcel \"8812\" left.", "token s3cr3t-token refused", "no order 8812"}) {
     puppet().error = leak;
     EXPECT_EQ(prepare_error(), "module puppet: the module's text holds a secret and is not shown");
   }

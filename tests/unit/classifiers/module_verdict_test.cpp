@@ -38,7 +38,12 @@ TEST_F(ModuleProviderTest, WhatItSaysWithinReasonIsBelieved) {
   b = judge(503, says(SENDONCE_RETRYABLE));
   EXPECT_EQ(b.verdict.effect, Effect::maybe_sent);
   b = judge(503, says(SENDONCE_RETRYABLE, SENDONCE_EFFECT_NOT_SENT));
-  EXPECT_EQ(b.verdict.effect, Effect::not_sent);
+  EXPECT_EQ(b.verdict.effect, Effect::maybe_sent) << "of the status alone";
+  puppet().by_contents = true;
+  puppet().verdict_of_status = says(SENDONCE_RETRYABLE);
+  b = judge(503, says(SENDONCE_RETRYABLE, SENDONCE_EFFECT_NOT_SENT));
+  EXPECT_EQ(b.verdict.effect, Effect::not_sent) << "of what the answer says";
+  puppet().by_contents = false;
   b = judge(500, says(SENDONCE_PAYLOAD_ERROR));
   EXPECT_EQ(b.verdict.effect, Effect::maybe_sent) << "it may have been carried out first";
 }

@@ -121,8 +121,9 @@ TEST(SmtpMessage, quoted_printable_keeps_what_a_relay_would_change) {
   EXPECT_EQ(quoted_printable("a \r\nb\t"), "a=20\r\nb=09");
   EXPECT_EQ(quoted_printable("1=2"), "1=3D2");
   EXPECT_EQ(quoted_printable("\xC3\xA4"), "=C3=A4");
-  EXPECT_EQ(quoted_printable(std::string(80, 'x')),
-            std::string(75, 'x') + "=\r\n" + std::string(5, 'x'));
+  const std::string folded = quoted_printable(std::string(80, 'x'));
+  EXPECT_EQ(folded.find("=\r\n"), 75U);
+  EXPECT_EQ(folded.size(), 83U);
 }
 
 TEST(SmtpMessage, dates) {

@@ -1,6 +1,7 @@
 #include "plugin/module/host_errand.hpp"
 
 #include <future>
+#include <new>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -33,6 +34,18 @@ TEST(HostErrand, WhoAsksLearnsWhatCameOfIt) {
     ADD_FAILURE() << "nobody asked";
     return {};
   }));
+}
+
+TEST(HostErrand, AnExceptionIsAnEndToo) {
+  HostErrand errand;
+  errand.open();
+  auto asked = std::async(std::launch::async, [&] { return errand.ask(seconds(30)); });
+  const auto serve = [&] {
+    while (!errand.serve([]() -> Result<void> { throw std::bad_alloc(); }))
+      std::this_thread::yield();
+  };
+  EXPECT_THROW(serve(), std::bad_alloc);
+  EXPECT_FALSE(asked.get().has_value());
 }
 
 TEST(HostErrand, WithoutAHostNothingIsDone) {
