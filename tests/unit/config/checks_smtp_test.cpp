@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "config/effective.hpp"
+#include "config/reload.hpp"
 #include "tests/unit/config/fixture.hpp"
 
 namespace sendonce::test {
@@ -37,6 +38,18 @@ std::string text_with(std::string_view from, std::string_view to) {
 
 std::vector<std::string> with(std::string_view from, std::string_view to) {
   return findings_of(text_with(from, to));
+}
+
+// A relay's user may be half of what opens it; addresses are people's.
+TEST(CheckSmtp, AReloadShowsNeitherAccountNorAddress) {
+  for (const auto& [from, to] : {std::pair("\"shop\"", "\"AKIAX\""),
+                                 std::pair("no-reply@example.com", "anna@example.com")}) {
+    const std::vector<Change> changes =
+        compare(config_of(text_with("", "")), config_of(text_with(from, to)));
+    ASSERT_EQ(changes.size(), 1U) << from;
+    EXPECT_EQ(changes[0].after, "(not shown)");
+    EXPECT_EQ(changes[0].before, "(not shown)");
+  }
 }
 
 TEST(CheckSmtp, AGoodOneHasNoFinding) {

@@ -108,6 +108,15 @@ TEST_F(Smtp, a_connection_takes_one_mail_after_another) {
   EXPECT_EQ(server->count("QUIT"), 1U);
 }
 
+TEST_F(Smtp, says_farewell_when_a_connection_retires) {
+  serve();
+  send_one();
+  rig.transport->renew(Driver::kProvider);
+  EXPECT_TRUE(rig.until([this] { return server->count("QUIT") == 1; }));
+  send_one(2);
+  EXPECT_EQ(server->connections(), 2U);
+}
+
 TEST_F(Smtp, takes_as_many_mails_as_it_may_have_connections) {
   serve(Tls::implicit, {{.at = "END", .then = Then::stall}});
   EXPECT_EQ(rig.state().room, 2U);
