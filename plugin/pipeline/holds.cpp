@@ -10,6 +10,7 @@ constexpr std::size_t kConfigFaultsToHold = 3;  // recipients within kConfigFaul
 constexpr Duration kConfigFaultWindow = std::chrono::minutes(1);
 constexpr Duration kThrottleDefault = std::chrono::seconds(1);
 constexpr Duration kLongThrottle = std::chrono::hours(1);
+constexpr std::size_t kPartsMax = 256;  // names come from answers and from browsers
 
 }  // namespace
 
@@ -47,8 +48,18 @@ bool Holds::held(std::string_view part, MonoTime now) const {
   });
 }
 
+// What is not held for want of room is tried and waits delivery by delivery.
+bool Holds::has_room_for(std::string_view part, MonoTime now) {
+  if (part.empty() || holds_.contains(part) || holds_.size() < kPartsMax) return true;
+  std::erase_if(holds_, [now](const auto& entry) {
+    return entry.second.ends_by_itself && now >= entry.second.probe_at;
+  });
+  return holds_.size() < kPartsMax;
+}
+
 void Holds::open_by(ProbeId probe, std::string part, Fault fault, std::string reason,
                     MonoTime now) {
+  if (!has_room_for(part, now)) return;
   auto [it, fresh] = holds_.try_emplace(std::move(part));
   Hold& hold = it->second;
   if (fresh) hold.since = now;
@@ -68,6 +79,7 @@ void Holds::open_by(ProbeId probe, std::string part, Fault fault, std::string re
 }
 
 void Holds::open_until(std::string part, std::string reason, MonoTime until, MonoTime now) {
+  if (!has_room_for(part, now)) return;
   auto [it, fresh] = holds_.try_emplace(std::move(part));
   Hold& hold = it->second;
   if (!fresh && !hold.ends_by_itself) return;
@@ -107,6 +119,8 @@ bool Holds::report(const Verdict& verdict, std::string_view part, LookupHash rec
 }
 
 void Holds::count_failure(const Verdict& verdict, MonoTime now, ProbeId probe) {
+  const bool one_more = !verdict.part.empty() && !failures_.contains(verdict.part);
+  if (one_more && failures_.size() > kPartsMax) failures_.clear();
   Failures& failures = failures_[verdict.part];
   if (std::exchange(failures.last, now) != now) ++failures.in_a_row;
   if (failures.in_a_row >= options_.breaker_open_after)

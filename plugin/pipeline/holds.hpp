@@ -76,6 +76,7 @@ class Holds {
  private:
   bool open_for(const Verdict& verdict, LookupHash recipient, MonoTime now, ProbeId probe);
   void count_failure(const Verdict& verdict, MonoTime now, ProbeId probe);
+  [[nodiscard]] bool has_room_for(std::string_view part, MonoTime now);
   void open_by(ProbeId probe, std::string part, Fault fault, std::string reason, MonoTime now);
   void close(std::string_view part);
   void open_until(std::string part, std::string reason, MonoTime until, MonoTime now);

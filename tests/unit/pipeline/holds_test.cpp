@@ -52,6 +52,25 @@ TEST(Holds, ALateVerdictOfTheSameFaultDoesNotStretchTheHold) {
   EXPECT_TRUE(h.may_start("", kStart + seconds(5)));
 }
 
+// A module may make a name of each answer, a browser one of each subscription.
+TEST(Holds, PartsAreBounded) {
+  Holds h;
+  const auto part_of = [](Fault fault, int i) {
+    Verdict v = of(fault, FaultScope::part);
+    v.part = "p" + std::to_string(i);
+    v.retry_after = seconds(1);
+    return v;
+  };
+  for (int i = 0; i < 1'000; ++i) h.report(part_of(Fault::config, i), "", kUser, kStart);
+  EXPECT_EQ(h.all().size(), 256U);
+  h.report(of(Fault::auth), "", kUser, kStart);
+  EXPECT_TRUE(h.held(kStart)) << "the provider itself always has room";
+  Holds slow;
+  for (int i = 0; i < 1'000; ++i)
+    slow.report(part_of(Fault::throttle, i), "", kUser, kStart + minutes(i));
+  EXPECT_LE(slow.all().size(), 256U);
+}
+
 TEST(Holds, AGoodAnswerReleases) {
   Holds h;
   h.report(of(Fault::auth), "", kUser, kStart);
