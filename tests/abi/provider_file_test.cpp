@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string module_file(const std::string& name) {
-  return std::string(SENDONCE_MODULES) + "/provider_" + name + ".so";
+  return SENDONCE_MODULES "/provider_" + name + ".so";
 }
 
 std::string refusal(const std::string& path) {

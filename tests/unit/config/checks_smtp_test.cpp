@@ -31,7 +31,8 @@ route = { email = ["mail"] }
 )";
 
 std::string text_with(std::string_view from, std::string_view to) {
-  std::string mail = std::string(kMail) + "\n" + std::string(kClass);
+  std::string mail(kMail);
+  mail.append("\n").append(kClass);
   if (!from.empty()) mail.replace(mail.find(from), from.size(), to);
   return with_line(good(), 3, "drain = \"70s\"") + mail;
 }
