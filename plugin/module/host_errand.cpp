@@ -25,14 +25,13 @@ bool HostErrand::serve(const std::function<Result<void>()>& work) {
     if (step_ != Step::wanted) return false;
     step_ = Step::taken;
   }
-  Result<void> outcome = fail(Errc::internal, "it ended by an exception");
-  try {
-    outcome = work();
-  } catch (...) {
-    finish(std::move(outcome));  // who asked waits for an end
-    throw;
-  }
-  finish(std::move(outcome));
+  // By an exception too: who asked waits for an end.
+  struct Ending {
+    HostErrand& errand;
+    Result<void> outcome = fail(Errc::internal, "it ended by an exception");
+    ~Ending() { errand.finish(std::move(outcome)); }
+  } ending{*this};
+  ending.outcome = work();
   return true;
 }
 
