@@ -11,6 +11,8 @@ namespace sendonce {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{16} * 1024;
+// However fast a server takes it: others wait for the thread, and a refusal wants to be read.
+constexpr std::size_t kAtOnce = std::size_t{1} << 20U;
 constexpr int kClosing = 421;  // RFC 5321 3.8: to any command
 constexpr int kGoAhead = 354;
 
@@ -138,7 +140,9 @@ void SmtpConnection::send_message() {
 }
 
 void SmtpConnection::flush() {
+  const std::size_t enough = written_ + kAtOnce;
   while (!over_ && written_ < out_.size()) {
+    if (written_ >= enough) return watch(true);
     // The same bytes after `again`: TLS may hold a record of them. The end goes in a write of its
     // own, so that all before it can fail without a doubt.
     const std::size_t until = written_ < end_at_ ? std::min(end_at_, out_.size()) : out_.size();
