@@ -147,6 +147,11 @@ Verdict judge_failure(const CallFailure& failure) {
   return v;
 }
 
+bool may_have_acted(int status) {
+  const bool elsewhere = status >= 300 && status < 400 && status != 307 && status != 308;
+  return elsewhere || status == 408 || status >= 500;
+}
+
 Verdict judge_status(const HttpAnswer& answer, WallTime now) {
   const std::string reason = "http_" + std::to_string(answer.status);
   if (answer.status >= 200 && answer.status < 300) {

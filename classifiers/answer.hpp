@@ -23,6 +23,11 @@ namespace sendonce {
 // counts as accepted: a 2xx that comes here had no receipt.
 [[nodiscard]] Verdict judge_status(const HttpAnswer& answer, WallTime now);
 
+// Of an endpoint that nobody knows: the request may have been carried out before it failed, or
+// before it was redirected. 307 and 308 ask for the same request elsewhere (RFC
+// 9110 15.4.8, 15.4.9).
+[[nodiscard]] bool may_have_acted(int status);
+
 // RFC 9110 10.2.3, seconds or a date. Empty: none, negative or unreadable.
 [[nodiscard]] std::optional<Duration> retry_after(const Headers& headers, WallTime now);
 // At least 1 s. More than an hour is the trouble of more than one message: it moves from the

@@ -61,6 +61,20 @@ void check_scopes(const CheckInput& in, Findings& out);     // one table and dur
 // ---- shared by the above
 void report_error(const CheckInput& in, Findings& out, const std::string& field, std::string text,
                   std::string remedy);
+
+// One provider under its checks.
+struct Checked {
+  const CheckInput& in;
+  Findings& out;
+  const ProviderConfig& provider;
+
+  [[nodiscard]] std::string field(std::string_view key) const {
+    return "provider." + provider.name + "." + std::string(key);
+  }
+  void report(std::string_view key, std::string text, std::string remedy) const {
+    report_error(in, out, field(key), std::move(text), std::move(remedy));
+  }
+};
 void report_warning(const CheckInput& in, Findings& out, const std::string& field, std::string text,
                     std::string remedy);
 [[nodiscard]] const ProviderConfig* find_provider(const Config& config, std::string_view provider);

@@ -9,17 +9,6 @@
 namespace sendonce {
 namespace {
 
-struct Checked {
-  const CheckInput& in;
-  Findings& out;
-  const ProviderConfig& provider;
-
-  void report(std::string_view key, std::string text, std::string remedy) const {
-    report_error(in, out, "provider." + provider.name + "." + std::string(key), std::move(text),
-                 std::move(remedy));
-  }
-};
-
 template <class Visit>
 void each_json(const JsonTemplate& node, Visit&& visit) {
   if (node.type == JsonTemplate::Type::text) visit(node.text);

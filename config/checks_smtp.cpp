@@ -11,19 +11,6 @@ namespace {
 // RFC 5321 4.5.3.2.6 gives a server ten minutes to answer the end of a message.
 constexpr Duration kShortCall = std::chrono::seconds(30);
 
-struct Checked {
-  const CheckInput& in;
-  Findings& out;
-  const ProviderConfig& provider;
-
-  [[nodiscard]] std::string field(std::string_view key) const {
-    return "provider." + provider.name + "." + std::string(key);
-  }
-  void report(std::string_view key, std::string text, std::string remedy) const {
-    report_error(in, out, field(key), std::move(text), std::move(remedy));
-  }
-};
-
 void check_server(const Checked& c) {
   constexpr const char* kForm = "write smtps://host[:port] or smtp://host[:port], and no more";
   const ProviderConfig& p = c.provider;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "plugin/core/ascii.hpp"
 #include "plugin/core/nearest.hpp"
 #include "plugin/core/text.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMembersMax = 100;
 constexpr std::size_t kRulesMax = 200;
+constexpr std::size_t kHeaderNameMax = 128;
 constexpr std::array<std::string_view, 3> kChannels{"sms", "email", "webhook"};
 
 Refusal refusal(const TomlNode& node, std::string text, std::string remedy) {
@@ -23,27 +25,12 @@ Refusal not_a(const TomlNode& node, std::string_view wanted, std::string_view ex
                  "write for example " + std::string(example));
 }
 
-bool is_token(std::string_view text) {
-  static constexpr std::string_view kAlso = "!#$%&'*+-.^_`|~";  // RFC 9110 5.6.2
-  return !text.empty() && text.size() <= 128 && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           kAlso.find(c) != std::string_view::npos;
-  });
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 Refused refused_name(const TomlNode& node, std::string_view header) {
-  if (!is_token(header))
+  if (!is_token(header) || header.size() > kHeaderNameMax)
     return refusal(node, "not the name of a header", "write for example \"x-request-id\"");
   constexpr std::array<std::string_view, 7> kOurs{
       "connection", "content-length", "expect", "host", "keep-alive", "te", "transfer-encoding"};
-  if (std::ranges::find(kOurs, lower(header)) != kOurs.end())
+  if (std::ranges::find(kOurs, lower_ascii(header)) != kOurs.end())
     return refusal(node, "a header that belongs to the connection", "leave it out");
   return {};
 }
@@ -52,7 +39,7 @@ Refused refused_name(const TomlNode& node, std::string_view header) {
 Refused refused_plain_name(const TomlNode& node, std::string_view header) {
   constexpr std::array<std::string_view, 3> kCredentials{"authorization", "cookie",
                                                          "proxy-authorization"};
-  if (std::ranges::find(kCredentials, lower(header)) != kCredentials.end())
+  if (std::ranges::find(kCredentials, lower_ascii(header)) != kCredentials.end())
     return refusal(node, "a header that carries a credential, which does not belong into this file",
                    "use auth, which names a file for it");
   return refused_name(node, header);
@@ -346,7 +333,7 @@ Refused read_header_templates(NamedTemplates& out, const TomlNode& node) {
   return read_named(out, node,
                     [](std::string& into, const std::string& key, const TomlNode& at) -> Refused {
                       if (Refused refused = refused_plain_name(at, key)) return refused;
-                      into = lower(key);
+                      into = lower_ascii(key);
                       return {};
                     });
 }
@@ -380,7 +367,7 @@ Refused read_pointer(std::string& out, const TomlNode& node) {
 Refused read_header_name(std::string& out, const TomlNode& node) {
   if (Refused refused = read_text(out, node)) return refused;
   if (Refused refused = refused_name(node, out)) return refused;
-  out = lower(out);
+  out = lower_ascii(out);
   return {};
 }
 

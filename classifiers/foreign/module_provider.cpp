@@ -10,6 +10,7 @@
 #include "classifiers/foreign/module_view.hpp"
 #include "classifiers/json_tree.hpp"
 #include "classifiers/overrides.hpp"
+#include "plugin/core/ascii.hpp"
 #include "plugin/core/text.hpp"
 #include "plugin/message/normal_form.hpp"
 
@@ -34,13 +35,6 @@ std::string channels_of(std::uint32_t bits) {
     out.append(out.empty() ? "" : ", ").append(name(channel));
   }
   return out.empty() ? "no channel" : out;
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
 }
 
 std::string_view without_slash(std::string_view url) {
@@ -120,7 +114,7 @@ Result<void> ModuleProvider::check_idempotency(const sendonce_provider_descripti
     return refuse(options_.table,
                   "says that its endpoint recognises no repeats: remove idempotency");
   // It is somebody else's text, and stands in an error.
-  if (lower(*header) != asked.header)
+  if (lower_ascii(*header) != asked.header)
     return refuse(options_.table, "names another idempotency header: " + safe_code(*header));
   const auto known =
       static_cast<std::uint64_t>(std::chrono::duration_cast<milliseconds>(asked.window).count());
@@ -157,18 +151,7 @@ std::vector<std::string_view> ModuleProvider::secrets() const {
 }
 
 Result<Destination> ModuleProvider::normal_form(const Target& target) const {
-  switch (capabilities_.kind) {
-    case ProviderKind::sms:
-      return normal_phone(target.destination);
-    case ProviderKind::email:
-      return normal_email(target.destination);
-    case ProviderKind::apns:
-    case ProviderKind::fcm:
-    case ProviderKind::webpush:
-    case ProviderKind::http:
-      break;
-  }
-  return normal_url(target.destination);
+  return normal_destination(options_.channel, target.destination);
 }
 
 Result<HttpRequest> ModuleProvider::prepare(const Attempt& attempt, WallTime now) {

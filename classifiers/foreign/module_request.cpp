@@ -5,6 +5,7 @@
 
 #include "classifiers/foreign/module_table.hpp"
 #include "classifiers/stable_id.hpp"
+#include "plugin/core/ascii.hpp"
 
 namespace sendonce {
 namespace {
@@ -24,21 +25,6 @@ constexpr std::array<std::string_view, 13> kOfTheConnection{
 
 std::unexpected<Error> refuse(const std::string& text) {
   return fail(Errc::invalid, "the module's request: " + text);
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
-bool is_token(std::string_view text) {
-  static constexpr std::string_view kAlso = "!#$%&'*+-.^_`|~";  // RFC 9110 5.6.2
-  return !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-           kAlso.find(c) != std::string_view::npos;
-  });
 }
 
 Result<std::string> read_path(const sendonce_str& from, std::string_view base) {
@@ -63,7 +49,7 @@ Result<void> add_header(Headers& out, const sendonce_header& from, std::string_v
   const auto given = text_of(from.name, kNameMax);
   const auto value = text_of(from.value, kValueMax);
   if (!given || !value) return refuse("a header is too long, or a NULL with a size");
-  const std::string header = lower(*given);
+  const std::string header = lower_ascii(*given);
   if (!is_token(header)) return refuse("a header's name is none");
   if (std::ranges::find(kOfTheConnection, header) != kOfTheConnection.end())
     return refuse("header " + header + " belongs to the connection");

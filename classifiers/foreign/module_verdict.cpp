@@ -57,13 +57,6 @@ bool is_success(int status) {
   return status >= 200 && status < 300;
 }
 
-// As kind = "http" has it: such a request may have been carried out before it failed, or was
-// redirected. 307 and 308 ask for the same request elsewhere (RFC 9110 15.4.8, 15.4.9).
-bool may_have_acted(int status) {
-  const bool elsewhere = status >= 300 && status < 400 && status != 307 && status != 308;
-  return elsewhere || status == 408 || status >= 500;
-}
-
 bool is_of_a_device(VerdictClass verdict) {
   return verdict == VerdictClass::token_terminal || verdict == VerdictClass::token_mismatch;
 }

@@ -146,14 +146,6 @@ Verdict accepted_with(std::string_view receipt) {
   return v;
 }
 
-// What such an answer leaves open is not known by its line either, unless that says so: the request
-// may have been carried out before it failed, or before it was redirected. 307 and 308 ask for the
-// same request elsewhere (RFC 9110 15.4.8, 15.4.9).
-bool may_have_acted(int status) {
-  const bool elsewhere = status >= 300 && status < 400 && status != 307 && status != 308;
-  return elsewhere || status == 408 || status >= 500;
-}
-
 Verdict by_rule(const HttpSpec& spec, const AnswerRule& rule, const Seen& seen, WallTime now) {
   if (rule.verdict == VerdictClass::accepted) {
     const std::string_view receipt = receipt_in(spec, seen);

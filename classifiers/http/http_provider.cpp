@@ -8,6 +8,7 @@
 #include "classifiers/http/http_auth.hpp"
 #include "classifiers/http/http_render.hpp"
 #include "classifiers/overrides.hpp"
+#include "plugin/core/ascii.hpp"
 #include "plugin/core/text.hpp"
 #include "plugin/message/normal_form.hpp"
 
@@ -32,10 +33,7 @@ std::string authority_of(std::string_view url) {
   url.remove_prefix(kHttps.size());
   std::string_view authority = url.substr(0, url.find_first_of("/?"));
   if (authority.ends_with(":443")) authority.remove_suffix(std::string_view(":443").size());
-  std::string host(authority);
-  for (char& c : host)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return host;
+  return lower_ascii(authority);
 }
 
 // The entry, "host" or "*.domain" with ":port" unless that is 443, that the URL is allowed by.
@@ -116,21 +114,11 @@ Verdict HttpProvider::classify(const Target& target, const CallResult& result, W
 }
 
 Result<Destination> HttpProvider::normal_form(const Target& target) const {
-  switch (capabilities_.kind) {
-    case ProviderKind::sms:
-      return normal_phone(target.destination);
-    case ProviderKind::email:
-      return normal_email(target.destination);
-    case ProviderKind::apns:
-    case ProviderKind::fcm:
-    case ProviderKind::webpush:
-    case ProviderKind::http:
-      break;
-  }
-  SO_TRY(Destination url, normal_url(target.destination));
-  if (options_.spec.path.empty() && allowed(options_.spec.hosts, url.expose()) == nullptr)
+  SO_TRY(Destination normal, normal_destination(options_.spec.channel, target.destination));
+  const bool own_url = options_.spec.channel == Channel::webhook && options_.spec.path.empty();
+  if (own_url && allowed(options_.spec.hosts, normal.expose()) == nullptr)
     return fail(Errc::invalid, "the URL's host and port are not among the provider's hosts");
-  return url;
+  return normal;
 }
 
 // Path and query, of the endpoint or of the target's own URL.

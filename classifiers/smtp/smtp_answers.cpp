@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "classifiers/answer.hpp"
+#include "plugin/core/ascii.hpp"
 
 namespace sendonce {
 namespace {
@@ -79,9 +80,7 @@ Reply read(const HttpAnswer& answer) {
   out.code = answer.status;
   out.step = answer.step;
   std::string_view rest = std::string_view(answer.body).substr(0, kSearched);
-  out.text = rest;
-  for (char& c : out.text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  out.text = lower_ascii(rest);
   const std::string code = std::to_string(answer.status);
   while (!rest.empty() && !out.enhanced) {
     const std::size_t end = rest.find('\n');

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "plugin/core/ascii.hpp"
+
 namespace sendonce {
 namespace {
 
@@ -18,10 +20,6 @@ bool is_letter(char c) {
 
 bool is_letter_or_digit(char c) {
   return is_letter(c) || is_digit(c);
-}
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
 bool all_digits(std::string_view text) {
@@ -113,7 +111,8 @@ Result<Destination> normal_email(const Destination& address) {
                 "form, or the address is longer than 254");
   std::string normal = text;
   std::transform(normal.begin() + static_cast<std::ptrdiff_t>(at), normal.end(),
-                 normal.begin() + static_cast<std::ptrdiff_t>(at), lower);
+                 normal.begin() + static_cast<std::ptrdiff_t>(at),
+                 [](char c) { return lower_ascii(c); });
   return Destination(std::move(normal));
 }
 
@@ -123,9 +122,9 @@ Result<Destination> normal_url(const Destination& url) {
   const bool visible = std::all_of(text.begin(), text.end(), [](char c) {
     return c > ' ' && c < 0x7f && std::string_view("\"<>\\^`{|}").find(c) == std::string_view::npos;
   });
-  const bool https =
-      text.size() > kScheme.size() && std::equal(kScheme.begin(), kScheme.end(), text.begin(),
-                                                 [](char a, char b) { return a == lower(b); });
+  const bool https = text.size() > kScheme.size() &&
+                     std::equal(kScheme.begin(), kScheme.end(), text.begin(),
+                                [](char a, char b) { return a == lower_ascii(b); });
   if (!visible || !https || text.size() > 2048)
     return fail(Errc::invalid,
                 "the URL is not https:// and then at most 2048 characters of RFC 3986");
@@ -137,6 +136,11 @@ Result<Destination> normal_url(const Destination& url) {
     return fail(Errc::invalid, "the URL has a user or password: remove it");
   if (!is_authority(authority)) return fail(Errc::invalid, "the URL has no valid host and port");
   return url;
+}
+
+Result<Destination> normal_destination(Channel channel, const Destination& destination) {
+  if (channel == Channel::sms) return normal_phone(destination);
+  return channel == Channel::email ? normal_email(destination) : normal_url(destination);
 }
 
 }  // namespace sendonce

@@ -7,6 +7,7 @@
 
 #include "plugin/core/error.hpp"
 #include "plugin/core/secret.hpp"
+#include "plugin/message/notification.hpp"
 
 namespace sendonce {
 
@@ -24,5 +25,9 @@ inline constexpr std::uint8_t kNormalFormVersion = 1;
 // An https URL (RFC 3986) with a host, without user, password and fragment, as given. For Web Push
 // endpoints (RFC 8030 5) and webhooks.
 [[nodiscard]] Result<Destination> normal_url(const Destination& url);
+
+// For a provider of any make: a phone number, an e-mail address, else a URL.
+[[nodiscard]] Result<Destination> normal_destination(Channel channel,
+                                                     const Destination& destination);
 
 }  // namespace sendonce

@@ -4,9 +4,8 @@
 #include <fstream>
 #include <utility>
 
-#include <sys/resource.h>
-
 #include "classifiers/apns/apns_token.hpp"
+#include "plugin/cli/bench/measure.hpp"
 #include "plugin/core/random.hpp"
 #include "plugin/core/text.hpp"
 #include "tests/support/process.hpp"
@@ -26,11 +25,6 @@ constexpr std::array<Field, 7> kFields{{{"apns-topic", "com.example.demo"},
                                         {"apns-collapse-id", "order-8812"},
                                         {"apns-id", "01234567-89ab-8cde-8f01-23456789abcd"},
                                         {"content-type", "application/json"}}};
-
-double microseconds(const rusage& u) {
-  return static_cast<double>(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 +
-         static_cast<double>(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
 
 }  // namespace
 
@@ -85,8 +79,7 @@ Result<LoadRun> H2load::run(std::uint64_t requests, std::uint32_t connections,
     args.emplace_back("-H");
     args.push_back(std::string(name) + ": " + value);
   }
-  rusage before{};
-  ::getrusage(RUSAGE_CHILDREN, &before);
+  const Duration before = cpu_of_children();
   const MonoTime start = clock_.mono();
   auto process =
       test::Process::start({.program = "h2load", .args = std::move(args), .output = out});
@@ -94,11 +87,9 @@ Result<LoadRun> H2load::run(std::uint64_t requests, std::uint32_t connections,
     return fail(process.error().code, process.error().text + " (package nghttp2-client)");
   if (!process->wait(kPatience)) return fail(Errc::unavailable, "h2load does not end");
   const auto seconds = std::chrono::duration<double>(clock_.mono() - start).count();
-  rusage after{};
-  ::getrusage(RUSAGE_CHILDREN, &after);
+  const std::chrono::duration<double, std::micro> used = cpu_of_children() - before;
   const auto n = static_cast<double>(requests);
-  LoadRun run{.requests_per_second = n / seconds,
-              .cpu_us = (microseconds(after) - microseconds(before)) / n};
+  LoadRun run{.requests_per_second = n / seconds, .cpu_us = used.count() / n};
   const std::string text = test::read_file(out);
   const std::size_t at = text.find("status codes: ");
   if (at == std::string::npos) return fail(Errc::unavailable, "h2load said: " + text);

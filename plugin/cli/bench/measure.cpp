@@ -88,6 +88,12 @@ Duration cpu_of_this_process() {
   return of(u.ru_utime) + of(u.ru_stime);
 }
 
+Duration cpu_of_children() {
+  rusage u{};
+  ::getrusage(RUSAGE_CHILDREN, &u);
+  return of(u.ru_utime) + of(u.ru_stime);
+}
+
 std::uint64_t rss_anon_of(pid_t pid) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/status");
   std::string line;

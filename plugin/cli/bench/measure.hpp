@@ -17,6 +17,7 @@ namespace sendonce::cli {
 // User and system time so far; empty when the process is gone.
 [[nodiscard]] std::optional<Duration> cpu_of(pid_t pid);
 [[nodiscard]] Duration cpu_of_this_process();
+[[nodiscard]] Duration cpu_of_children();  // that have been waited for
 // Anonymous resident memory, in bytes.
 [[nodiscard]] std::uint64_t rss_anon_of(pid_t pid);
 // Of all processes on this machine, since boot.

@@ -53,4 +53,16 @@ ConnectPhase ConnectSockets::phase(CURL* easy, bool by_proxy) const {
   return ConnectPhase::tls;
 }
 
+ConnectReport ConnectSockets::report(CURL* easy, CURLcode code, std::string_view detail,
+                                     bool by_proxy) const {
+  ConnectReport report;
+  report.code = code;
+  report.detail = detail;
+  report.phase = phase(easy, by_proxy);
+  curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &report.os_errno);
+  curl_easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &report.proxy_status);
+  curl_easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &report.verify_result);
+  return report;
+}
+
 }  // namespace sendonce

@@ -17,6 +17,9 @@ class ConnectSockets {
   void attach(CURL* easy, bool h2);
   // Meaningful while the transfer has not been handed over.
   [[nodiscard]] ConnectPhase phase(CURL* easy, bool by_proxy) const;
+  // Why it failed, as libcurl says it; `detail` is lent.
+  [[nodiscard]] ConnectReport report(CURL* easy, CURLcode code, std::string_view detail,
+                                     bool by_proxy) const;
 
  private:
   static int on_new_socket(void* self, curl_socket_t fd, curlsocktype);

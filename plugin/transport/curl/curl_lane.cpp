@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "plugin/core/ascii.hpp"
 #include "plugin/core/assert.hpp"
 #include "plugin/transport/curl/connect_failure.hpp"
 #include "plugin/transport/curl/connect_sockets.hpp"
@@ -17,14 +18,6 @@ std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
 }
 
 bool breaks_the_line(std::string_view text) {
@@ -216,7 +209,7 @@ std::size_t CurlLane::Exchange::on_header(char* data, std::size_t, std::size_t n
   }
   const std::size_t colon = line.find(':');
   if (colon != std::string_view::npos) {
-    me.answer_.headers.add(lower(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
+    me.answer_.headers.add(lower_ascii(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
   }
   return n;
 }
@@ -232,13 +225,7 @@ std::size_t CurlLane::Exchange::on_body(char* data, std::size_t, std::size_t n, 
 }
 
 CallFailure CurlLane::Exchange::explain_unsent(CURLcode code) const {
-  ConnectReport report;
-  report.code = code;
-  report.detail = detail_;
-  report.phase = sockets_.phase(easy_, !proxy_.empty());
-  curl_easy_getinfo(easy_, CURLINFO_OS_ERRNO, &report.os_errno);
-  curl_easy_getinfo(easy_, CURLINFO_HTTP_CONNECTCODE, &report.proxy_status);
-  curl_easy_getinfo(easy_, CURLINFO_SSL_VERIFYRESULT, &report.verify_result);
+  const ConnectReport report = sockets_.report(easy_, code, detail_, !proxy_.empty());
   ConnectFailure why = explain(report, {peer_, proxy_, false});
   return unsent(why.cause, std::move(why.text));
 }

@@ -119,15 +119,9 @@ void Link::on_done(CURLcode code) {
       return;
     }
   }
-  ConnectReport report;
-  report.code = code;
-  report.detail = detail_;
-  report.phase = phase();
+  ConnectReport report = sockets_.report(easy_, code, detail_, !proxy_.empty());
   report.tls_done = handshake_.done;
   report.h2 = handshake_.h2;
-  curl_easy_getinfo(easy_, CURLINFO_OS_ERRNO, &report.os_errno);
-  curl_easy_getinfo(easy_, CURLINFO_HTTP_CONNECTCODE, &report.proxy_status);
-  curl_easy_getinfo(easy_, CURLINFO_SSL_VERIFYRESULT, &report.verify_result);
   owner_.on_link_failed(explain(report, target()));
 }
 

@@ -151,14 +151,8 @@ CallResult SmtpLink::refusal(CURLcode code) {
 }
 
 CallFailure SmtpLink::explained(CURLcode code) const {
-  ConnectReport report;
-  report.code = code;
-  report.detail = detail_;
-  report.phase = sockets_.phase(easy_, !proxy_.empty());
-  curl_easy_getinfo(easy_, CURLINFO_OS_ERRNO, &report.os_errno);
-  curl_easy_getinfo(easy_, CURLINFO_HTTP_CONNECTCODE, &report.proxy_status);
-  curl_easy_getinfo(easy_, CURLINFO_SSL_VERIFYRESULT, &report.verify_result);
   if (code == CURLE_OPERATION_TIMEDOUT) return timed_out();
+  const ConnectReport report = sockets_.report(easy_, code, detail_, !proxy_.empty());
   ConnectFailure why = explain(report, target());
   return unsent(why.cause, std::move(why.text));
 }

@@ -10,10 +10,10 @@
 
 #include <CLI/CLI.hpp>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "plugin/cli/bench/measure.hpp"
 #include "plugin/core/assert.hpp"
 #include "plugin/core/clock.hpp"
 #include "plugin/core/log.hpp"
@@ -114,20 +114,6 @@ HttpRequest request_of(bool smtp, const std::string& port, std::uint64_t n) {
   return r;
 }
 
-double rss_anon_mb() {
-  std::ifstream in("/proc/self/status");
-  for (std::string line; std::getline(in, line);)
-    if (line.starts_with("RssAnon:")) return std::stod(line.substr(8)) / 1024;
-  return 0;
-}
-
-double cpu_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-         static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
-}
-
 // How many of a round's requests were answered as they should be.
 std::uint64_t round_of(H2Transport& transport, bool smtp, const std::string& port,
                        std::uint64_t requests) {
@@ -169,13 +155,15 @@ void measure(bool smtp, const Plan& plan) {
   SO_ASSERT((*transport)->add_provider(kProvider, std::move(options)).has_value());
   for (int round = 1; round <= plan.rounds; ++round) {
     const auto began = clock->mono();
-    const double cpu = cpu_seconds();
+    const Duration cpu = cli::cpu_of_this_process();
     const std::uint64_t good = round_of(**transport, smtp, server.port(), plan.requests);
     const std::chrono::duration<double> took = clock->mono() - began;
+    const std::chrono::duration<double, std::micro> used = cli::cpu_of_this_process() - cpu;
     std::printf(
         "%-8s round %d: %6.0f/s, %4.0f us CPU each, RssAnon %.1f MB, %llu of %llu good\n",
         smtp ? "smtp" : "http/1.1", round, static_cast<double>(plan.requests) / took.count(),
-        (cpu_seconds() - cpu) * 1e6 / static_cast<double>(plan.requests), rss_anon_mb(),
+        used.count() / static_cast<double>(plan.requests),
+        static_cast<double>(cli::rss_anon_of(::getpid())) / (1024 * 1024),
         static_cast<unsigned long long>(good), static_cast<unsigned long long>(plan.requests));
     std::fflush(stdout);
   }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <sys/resource.h>
 #include <sysexits.h>
 
 #include "plugin/cli/bench/measure.hpp"
@@ -37,13 +36,6 @@ struct Sender {
   std::vector<LoadRun> runs{};
 };
 
-double children_us() {
-  rusage u{};
-  ::getrusage(RUSAGE_CHILDREN, &u);
-  return static_cast<double>(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 +
-         static_cast<double>(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-
 Result<std::unique_ptr<cli::World>> make_world() {
   return cli::World::make(
       {.classes = cli::bench_class(false, 0), .record = false, .lenient = true, .setup = false});
@@ -58,7 +50,7 @@ Result<LoadRun> run_node_apn(const Options& options, const Clock& clock) {
   SO_TRY(const auto world, make_world());
   const std::string& endpoint = world->config().providers.front().endpoint;
   const std::string out = world->path("node.out");
-  const double before = children_us();
+  const Duration before = cli::cpu_of_children();
   const MonoTime start = clock.mono();
   SO_TRY(auto process,
          test::Process::start(
@@ -73,9 +65,10 @@ Result<LoadRun> run_node_apn(const Options& options, const Clock& clock) {
   if (std::sscanf(text.c_str(), "%lu", &accepted) != 1)
     return fail(Errc::unavailable, "it said: " + text);
   const auto n = static_cast<double>(options.requests);
+  const std::chrono::duration<double, std::micro> used = cli::cpu_of_children() - before;
   return LoadRun{
       .requests_per_second = n / std::chrono::duration<double>(clock.mono() - start).count(),
-      .cpu_us = (children_us() - before) / n,
+      .cpu_us = used.count() / n,
       .failed = options.requests - accepted};
 }
 
