@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, HttpVersions, ::testing::Values("2", "1.1"),
 TEST_F(HttpTest, AWebhookGoesToTheTargetsOwnUrlAndNowhereElse) {
   make_http("2");
   start();
-  const auto envelope = [this](const std::string& event, const std::string& url) {
+  const auto envelope = [](const std::string& event, const std::string& url) {
     return R"({"event_id":")" + event +
            R"(","recipient":"u","channel":"webhook","template":"t","targets":[{"provider":"hooks",)"
            R"("url":")" +
