@@ -72,10 +72,10 @@ function(sendonce_add_test name)
   add_test(NAME ${name} COMMAND ${sanitized} ${CMAKE_BINARY_DIR}/reports/${name} ${ARGN})
 endfunction()
 
-# sendonce_test(NAME core SOURCES ... DEPS ... [LABELS ...] [TIMEOUT s]): a GoogleTest program
-# test_core, run as one ctest test.
+# sendonce_test(NAME core SOURCES ... DEPS ... [LABELS ...] [TIMEOUT s] [SHARDS n]): a GoogleTest
+# program test_core, run as one ctest test, or as n, core_1 to core_n, that share its cases.
 function(sendonce_test)
-  cmake_parse_arguments(A "" "NAME;TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(A "" "NAME;TIMEOUT;SHARDS" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(test_${A_NAME} ${A_SOURCES})
   target_include_directories(test_${A_NAME} PRIVATE
     ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/plugin/include)
@@ -84,12 +84,22 @@ function(sendonce_test)
   if(SENDONCE_PCH)
     target_precompile_headers(test_${A_NAME} REUSE_FROM sendonce_test_headers)
   endif()
-  sendonce_add_test(${A_NAME} $<TARGET_FILE:test_${A_NAME}>)
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 120)
   endif()
   if(SENDONCE_SANITIZE)
     math(EXPR A_TIMEOUT "3 * ${A_TIMEOUT}")
   endif()
-  set_tests_properties(${A_NAME} PROPERTIES TIMEOUT ${A_TIMEOUT} LABELS "${A_LABELS}")
+  if(NOT A_SHARDS)
+    sendonce_add_test(${A_NAME} $<TARGET_FILE:test_${A_NAME}>)
+    set_tests_properties(${A_NAME} PROPERTIES TIMEOUT ${A_TIMEOUT} LABELS "${A_LABELS}")
+    return()
+  endif()
+  foreach(shard RANGE 1 ${A_SHARDS})
+    math(EXPR index "${shard} - 1")
+    sendonce_add_test(${A_NAME}_${shard} $<TARGET_FILE:test_${A_NAME}>)
+    set_tests_properties(${A_NAME}_${shard} PROPERTIES
+      TIMEOUT ${A_TIMEOUT} LABELS "${A_LABELS}"
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${A_SHARDS};GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()
