@@ -4,12 +4,13 @@ set -euo pipefail
 
 usage() {
   cat <<'EOF'
-Usage: packaging/deps.sh [--bench] [--packaging] [--list]
+Usage: packaging/deps.sh [--bench] [--browser] [--packaging] [--list]
 
 Installs the Debian packages that building and testing need. Asks apt only for what is missing and
 does nothing, quickly, when all of it is there. Services that come with a package are not started.
 
   --bench   also what tests/bench compares with (Redis, SQLite, PostgreSQL)
+  --browser also Chromium, which tests/browser drives
   --packaging
             also what packaging/build.sh and packaging/test need
   --list    print the packages, one a line, and change nothing
@@ -34,6 +35,7 @@ packaging_packages=(
   build-essential debhelper dpkg-dev lintian rpm rpmlint debootstrap systemd-container
   zsh fish bash-completion
 )
+browser_packages=(chromium python3-websocket)
 bench_packages=(redis-server libhiredis-dev libsqlite3-dev postgresql libpq-dev)
 # What these packages would start, and start again at every boot.
 services=(nats-server redis-server postgresql)
@@ -49,6 +51,7 @@ list_only=no
 while [ $# -gt 0 ]; do
   case "$1" in
     --bench) packages+=("${bench_packages[@]}") ;;
+    --browser) packages+=("${browser_packages[@]}") ;;
     --packaging) packages+=("${packaging_packages[@]}") ;;
     --list) list_only=yes ;;
     -h | --help) usage && exit 0 ;;

@@ -14,8 +14,8 @@ Installs what is missing (packaging/deps.sh), then builds and tests three times:
 
   --quick      dev only
   --long       longer simulations and crash runs (SENDONCE_TEST_LONG=1), the simulator's mutants,
-               60 s of each fuzzer, and the packages: built, checked, installed in clean roots
-               (as root): hours
+               60 s of each fuzzer, the example for browsers in Chromium, and the packages: built,
+               checked, installed in clean roots (as root): hours
   --tidy       clang-tidy over every source at the end (many minutes)
   --no-deps    do not look for missing packages
   -j N         parallel compile jobs and tests (default: the number of processors)
@@ -77,7 +77,9 @@ finish() {
 }
 
 if [ "$deps" = yes ]; then
-  step "install what is missing" packaging/deps.sh || finish
+  more=()
+  if [ "$long" = yes ]; then more=(--browser); fi
+  step "install what is missing" packaging/deps.sh "${more[@]}" || finish
 fi
 
 build() { cmake --preset "$1" && cmake --build --preset "$1" --parallel "$jobs"; }
