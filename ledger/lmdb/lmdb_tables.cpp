@@ -107,17 +107,22 @@ Result<void> LmdbTables::rebuild_devices(const LmdbTxn& txn) {
   return {};
 }
 
-Result<std::uint64_t> LmdbTables::used_bytes(const LmdbTxn& txn) const {
-  std::vector<MDB_dbi> all{kFreeTable, kMainTable, meta.table(), outbox, devices};
-  for (const RowTable& table : rows) all.push_back(table.table());
+Result<std::uint64_t> bytes_in_use(const LmdbTxn& txn, std::vector<MDB_dbi> tables) {
+  tables.insert(tables.end(), {kFreeTable, kMainTable});
   std::uint64_t pages = 2;
   std::uint64_t page_bytes = 0;
-  for (const MDB_dbi table : all) {
+  for (const MDB_dbi table : tables) {
     SO_TRY(const MDB_stat stat, stat_of(txn, table));
     pages += stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
     page_bytes = stat.ms_psize;
   }
   return pages * page_bytes;
+}
+
+Result<std::uint64_t> LmdbTables::used_bytes(const LmdbTxn& txn) const {
+  std::vector<MDB_dbi> all{meta.table(), outbox, devices};
+  for (const RowTable& table : rows) all.push_back(table.table());
+  return bytes_in_use(txn, std::move(all));
 }
 
 Result<std::uint64_t> LmdbTables::row_count(const LmdbTxn& txn) const {

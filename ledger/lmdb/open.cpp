@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "ledger/lmdb/data_file.hpp"
+#include "ledger/lmdb/files.hpp"
 #include "ledger/lmdb/key_record.hpp"
 #include "ledger/lmdb/lmdb_store.hpp"
 #include "ledger/lmdb/lmdb_tables.hpp"
@@ -29,19 +30,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kIdBytes = 16;
 constexpr std::size_t kSecretBytes = 32;
 constexpr std::uint64_t kFirstSerial = std::uint64_t{1} << 32U;  // 0 is nobody's fence
-
-Result<void> sync_directory(const std::string& directory) {
-  const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd || ::fsync(fd.get()) != 0)
-    return fail(Errc::unavailable, directory + ": " + std::strerror(errno));
-  return {};
-}
-
-Result<void> make_directory(const std::string& directory) {
-  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
-    return fail(Errc::denied, directory + ": " + std::strerror(errno));
-  return {};
-}
 
 // Rows that wait for another attempt because nothing was sent: that was so when the copy was made.
 Result<void> doubt_waiting_rows(const LmdbTxn& txn, MDB_dbi table) {
@@ -156,7 +144,8 @@ Result<void> adopt_scope(const LedgerOptions& options, std::string_view scope, W
   });
 }
 
-Result<void> renew_ledger(const LedgerOptions& options, const std::string& id, WallTime at) {
+Result<void> renew_ledger(const LedgerOptions& options, const std::string& id, WallTime at,
+                          CopyOrigin origin) {
   return change_offline(options, [&](const LmdbTxn& txn, const MetaTable& meta) -> Result<void> {
     SO_TRY(const std::vector<std::string> stored, stored_scopes(txn));
     for (const std::string& scope : stored) {
@@ -165,6 +154,7 @@ Result<void> renew_ledger(const LedgerOptions& options, const std::string& id, W
       SO_CHECK(meta.put_adopted_at(txn, scope, at));
     }
     for (const std::string& scope : options.scopes) SO_CHECK(meta.put_adopted_at(txn, scope, at));
+    if (origin == CopyOrigin::synced) SO_CHECK(meta.remove(txn, kMetaBootId));
     return meta.put_text(txn, kMetaId, id);
   });
 }

@@ -38,8 +38,12 @@ namespace sendonce {
 // Gives a copy of a ledger that was put back the id `id`: what the original has done since, nobody
 // knows. All scopes count as adopted at `at`, and a delivery that was to be tried again may have
 // been sent meanwhile. Rows and secret stay. Offline, takes the owner lock.
+enum class CopyOrigin : std::uint8_t {
+  unknown,
+  synced,  // by copy_ledger(): whole on the disk, so no reboot has taken anything of it
+};
 [[nodiscard]] Result<void> renew_ledger(const LedgerOptions& options, const std::string& id,
-                                        WallTime at);
+                                        WallTime at, CopyOrigin origin = CopyOrigin::unknown);
 
 // Stores `keys` as what keys are made of from now on, whatever they were made of before: of the
 // scopes whose keys change it is as if they were adopted at `keys.now`. Returns what has changed.

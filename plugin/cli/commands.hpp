@@ -64,6 +64,13 @@ struct RowsOptions {
 int inspect(const Common& common, const RowsOptions& options);
 int list(const Common& common, const RowsOptions& options);
 
+struct LedgerCliOptions {
+  enum class Verb : std::uint8_t { stat, verify, backup, restore, compact, export_rows };
+  Verb verb = Verb::stat;
+  std::string directory{};  // to write a copy to, to restore from, or to verify instead
+};
+int ledger(const Common& common, const LedgerCliOptions& options);
+
 struct KeyOptions {
   std::string message_class{};
   std::string file = "-";

@@ -22,6 +22,7 @@ struct Commands {
   SetupOptions setup{};
   PublishOptions publish{};
   RowsOptions rows{};
+  LedgerCliOptions ledger{};
   KeyOptions key{};
   TailOptions tail{};
   DemoOptions demo{};
@@ -139,6 +140,37 @@ void add_row_commands(CLI::App& app, Commands& c) {
   l->callback([&c] { c.chosen = [&c] { return list(c.common, c.rows); }; });
 }
 
+void add_ledger(CLI::App& app, Commands& c) {
+  using Verb = LedgerCliOptions::Verb;
+  auto* ledger = command(app, "ledger", "Look after the ledger as a whole", "sendonce ledger stat");
+  ledger->require_subcommand(1);
+  const auto verb = [&](const char* name, const char* text, const char* example, Verb which) {
+    auto* sub = command(*ledger, name, text, example);
+    sub->callback([&c, which] {
+      c.ledger.verb = which;
+      c.chosen = [&c] { return cli::ledger(c.common, c.ledger); };
+    });
+    return sub;
+  };
+  verb("stat", "How large it is", "sendonce ledger stat --json", Verb::stat);
+  verb("verify", "Read every record and compare its checksum; also beside the daemon",
+       "sendonce ledger verify /var/backups/sendonce", Verb::verify)
+      ->add_option("directory", c.ledger.directory, "A backup, instead of the daemon's ledger");
+  verb("backup", "Copy it as of one moment; also while the daemon sends",
+       "sendonce ledger backup /var/backups/sendonce", Verb::backup)
+      ->add_option("directory", c.ledger.directory, "To be made")
+      ->required();
+  verb("restore",
+       "Put a backup back under a new id, where there is no ledger; the daemon is stopped",
+       "sendonce ledger restore /var/backups/sendonce", Verb::restore)
+      ->add_option("directory", c.ledger.directory, "The backup")
+      ->required();
+  verb("compact", "Give free pages back to the disk; the daemon is stopped",
+       "sendonce ledger compact", Verb::compact);
+  verb("export", "Print every row as JSON, one a line; also beside the daemon",
+       "sendonce ledger export > rows.jsonl", Verb::export_rows);
+}
+
 void add_live_commands(CLI::App& app, Commands& c) {
   auto* s = command(app, "status", "What the daemon is doing", "sendonce status --json");
   s->callback([&c] { c.chosen = [&c] { return status(c.common); }; });
@@ -252,6 +284,7 @@ int run(int argc, char** argv) {
   add_config_commands(app, c);
   add_message_commands(app, c);
   add_row_commands(app, c);
+  add_ledger(app, c);
   add_live_commands(app, c);
   add_demo(app, c);
   add_bench(app, c);

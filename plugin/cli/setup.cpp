@@ -4,13 +4,11 @@
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
-#include <sys/fsuid.h>
-#include <sys/stat.h>
 #include <sysexits.h>
-#include <unistd.h>
 
 #include "config/credentials.hpp"
 #include "ledger/lmdb/open.hpp"
+#include "plugin/cli/as_owner.hpp"
 #include "plugin/cli/commands.hpp"
 #include "plugin/cli/output.hpp"
 #include "plugin/core/text.hpp"
@@ -27,30 +25,6 @@ constexpr Duration kStillSending = std::chrono::minutes(1);
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kToBeMade = "(to be made)";
-
-// While it lives, this thread of root touches files as the owner of the state directory: a ledger
-// that root made could not be opened by the daemon. (Not seteuid: glibc then interrupts every other
-// thread, and cnats takes that for a lost connection.)
-class AsOwner {
- public:
-  explicit AsOwner(const std::string& state_dir) {
-    struct stat status{};
-    changed_ = ::geteuid() == 0 && ::stat(state_dir.c_str(), &status) == 0 && status.st_uid != 0;
-    if (!changed_) return;
-    ::setfsgid(status.st_gid);
-    ::setfsuid(status.st_uid);
-  }
-  AsOwner(const AsOwner&) = delete;
-  AsOwner& operator=(const AsOwner&) = delete;
-  ~AsOwner() {
-    if (!changed_) return;
-    ::setfsuid(0);
-    ::setfsgid(0);
-  }
-
- private:
-  bool changed_ = false;
-};
 
 Result<std::optional<StartFrom>> start_from(const std::string& text) {
   if (text.empty()) return std::optional<StartFrom>();

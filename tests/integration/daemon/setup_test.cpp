@@ -75,6 +75,51 @@ TEST_F(SetupTest, ACopyThatWasPutBackSendsNothingTwice) {
   EXPECT_EQ(stop(), EX_OK);
 }
 
+TEST_F(SetupTest, ABackupPutBackSendsNothingBeforeItIsAdopted) {
+  make();
+  publish(0, 2);
+  start();
+  ASSERT_TRUE(settled());
+  const std::string backup = world_->path("backup");
+  const Ran made = sendonce({"ledger", "backup", backup});  // beside the daemon
+  EXPECT_EQ(made.code, EX_OK) << made.text;
+  publish(2, 5);
+  ASSERT_TRUE(settled());
+  const Ran beside = sendonce({"ledger", "verify"});
+  EXPECT_EQ(beside.code, EX_OK) << beside.text;
+  EXPECT_EQ(stop(), EX_OK);
+
+  EXPECT_EQ(sendonce({"ledger", "restore", backup}).code, EX_NOPERM) << "there is a ledger";
+  fs::remove(ledger() + "/data.mdb");
+  const Ran restored = sendonce({"ledger", "restore", backup});
+  EXPECT_EQ(restored.code, EX_OK) << restored.text;
+  publish(0, 5);  // once more: 0 and 1 the backup knows, 2 to 4 it has forgotten
+  expect_refused("--adopt");
+  EXPECT_EQ(stored(), 5U);
+
+  EXPECT_THAT(restored.text, HasSubstr("sendonce setup --adopt"));
+  const Ran adopted = sendonce({"setup", "--adopt", "otp", "--adopt", "marketing"});
+  EXPECT_EQ(adopted.code, EX_OK) << adopted.text;
+  start();
+  ASSERT_TRUE(settled());
+  EXPECT_EQ(counter("unknown"), 3U) << "give-up: they may have been sent";
+  expect_each_once(0, 5);
+  EXPECT_EQ(stop(), EX_OK);
+}
+
+TEST_F(SetupTest, ADamagedBackupIsNotPutBack) {
+  make();
+  live(0, 2);
+  const std::string backup = world_->path("backup");
+  ASSERT_EQ(sendonce({"ledger", "backup", backup}).code, EX_OK);
+  fs::remove(ledger() + "/data.mdb");
+  std::fstream(backup + "/data.mdb", std::ios::in | std::ios::out | std::ios::binary)
+      << std::string(8192, 'x');
+  EXPECT_EQ(sendonce({"ledger", "verify", backup}).code, EX_DATAERR);
+  EXPECT_EQ(sendonce({"ledger", "restore", backup}).code, EX_DATAERR);
+  EXPECT_FALSE(fs::exists(ledger() + "/data.mdb"));
+}
+
 TEST_F(SetupTest, OtherKeysAreRefusedUntilTheyAreAccepted) {
   make();
   live(0, 3);
