@@ -22,6 +22,9 @@ class AccessToken {
   [[nodiscard]] bool ready(WallTime now) const;
   // "Bearer ya29…"; empty before the first token.
   [[nodiscard]] const std::string& authorization() const noexcept { return authorization_; }
+  [[nodiscard]] std::optional<WallTime> ends() const {
+    return authorization_.empty() ? std::nullopt : std::optional(ends_);
+  }
   // Whether the exchange is due; one whose call never came is due again.
   [[nodiscard]] bool due(WallTime now) const;
   [[nodiscard]] Verdict accept(const CallResult& result, WallTime now);

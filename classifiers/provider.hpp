@@ -77,6 +77,9 @@ class Provider {
   [[nodiscard]] virtual Verdict accept_auth(const CallResult& result, WallTime now) = 0;
   // A verdict asked for a fresh credential. True: one is at hand already, and worth a try.
   virtual bool credential_refused(WallTime now) = 0;
+  // When the token at hand ends, for those that renew one: a time that has passed means that it
+  // could not be renewed. None: there is none yet, or it has no end that we know.
+  [[nodiscard]] virtual std::optional<WallTime> credential_ends() const { return std::nullopt; }
 };
 
 }  // namespace sendonce

@@ -28,6 +28,7 @@ void check_names(const CheckInput& in, Findings& out);     // [A-Za-z0-9_-]
 void check_paths(const CheckInput& in, Findings& out);     // absolute
 void check_nats(const CheckInput& in, Findings& out);      // URLs, domain or api_prefix
 void check_streams(const CheckInput& in, Findings& out);   // in and out differ
+void check_metrics(const CheckInput& in, Findings& out);   // an address, on loopback
 void check_map_size(const CheckInput& in, Findings& out);  // room for the rows expected
 
 // ---- providers and routes: checks_provider.cpp

@@ -42,12 +42,12 @@ void check_server(const CheckInput& in, Findings& out, const std::string& server
 
 void check_config(const CheckInput& in, Findings& out) {
   using Check = void (*)(const CheckInput&, Findings&);
-  constexpr std::array<Check, 22> kChecks{
+  constexpr std::array<Check, 23> kChecks{
       check_presence, check_names,     check_paths,    check_nats,     check_streams,
       check_map_size, check_providers, check_drain,    check_routes,   check_policies,
       check_rates,    check_claims,    check_ack_wait, check_expires,  check_retention,
       check_pending,  check_retry,     check_keys,     check_collapse, check_subjects,
-      check_scopes,   check_apple_ids};
+      check_scopes,   check_apple_ids, check_metrics};
   for (const Check check : kChecks) check(in, out);
 }
 
@@ -106,6 +106,18 @@ void check_streams(const CheckInput& in, Findings& out) {
       report_error(in, out, "class." + c.name + ".stream",
                    "is a stream that this process publishes to itself",
                    "name the stream of the incoming messages");
+}
+
+void check_metrics(const CheckInput& in, Findings& out) {
+  const MetricsConfig& metrics = in.config.metrics;
+  if (metrics.listen.empty()) return;
+  const auto address = split_address(metrics.listen);
+  if (!address)
+    report_error(in, out, "metrics.listen", "not an address with a port",
+                 "write 127.0.0.1:8227 or [::1]:8227");
+  else if (!is_loopback(address->host) && !metrics.remote)
+    report_error(in, out, "metrics.listen", "can be reached from other machines",
+                 "write 127.0.0.1, or remote = true if everybody who reaches it may read it");
 }
 
 void check_map_size(const CheckInput& in, Findings& out) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kVersion = 1;
 constexpr std::array<std::string_view, 7> kTopLevel{
-    "config_version", "instance", "nats", "ledger", "provider", "class", "defaults"};
+    "config_version", "instance", "nats", "ledger", "metrics", "provider", "class", "defaults"};
 
 void report(Findings& findings, const Position& at, std::string field, std::string text,
             std::string remedy) {
@@ -131,6 +131,7 @@ void Documents::sort_in(const std::string& name, const TomlNode& node, Findings&
   if (name == "instance") return place(tables_.instance, node, name, findings);
   if (name == "nats") return place(tables_.nats, node, name, findings);
   if (name == "ledger") return place(tables_.ledger, node, name, findings);
+  if (name == "metrics") return place(tables_.metrics, node, name, findings);
   if (name == "provider") return place_named(tables_.providers, node, name, findings);
   if (name == "class") return place_named(tables_.classes, node, name, findings);
   if (name == "defaults") return sort_in_defaults(node, findings);

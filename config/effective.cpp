@@ -27,6 +27,7 @@ std::string effective_toml(const Config& config) {
   print(out, "instance", instance_keys(), AppliesTo::all, config.instance);
   print(out, "nats", nats_keys(), AppliesTo::all, config.nats);
   print(out, "ledger", ledger_keys(), AppliesTo::all, config.ledger);
+  print(out, "metrics", metrics_keys(), AppliesTo::all, config.metrics);
   for (const ProviderConfig& provider : config.providers)
     print(out, "provider." + provider.name, provider_keys(), applies_to(provider), provider);
   for (const ClassConfig& c : config.classes)

@@ -1,4 +1,4 @@
-// The keys of [instance], [nats] and [ledger].
+// The keys of [instance], [nats], [ledger] and [metrics].
 #include <array>
 
 #include "config/key_spec.hpp"
@@ -87,6 +87,23 @@ std::span<const KeySpec<LedgerConfig>> ledger_keys() {
           {.path = "linger",
            .doc = "Under load a commit waits at most this long for more work. `0s`: never."},
           between(0ms, 3ms)),
+  };
+  return kKeys;
+}
+
+std::span<const KeySpec<MetricsConfig>> metrics_keys() {
+  using C = MetricsConfig;
+  static const std::array kKeys{
+      keys::text<keys::Path<&C::listen>>(
+          {.path = "listen",
+           .doc = "Address and port that answer `/metrics`, `/livez` and `/readyz` over HTTP, and "
+                  "nothing else: `127.0.0.1:8227` or `[::1]:8227`. The admin socket answers them "
+                  "in any case.",
+           .default_words = "none"}),
+      keys::boolean<keys::Path<&C::remote>>(
+          {.path = "remote",
+           .doc = "Allows a `listen` that other machines reach. Whoever reaches it may read it: "
+                  "there is neither TLS nor a password."}),
   };
   return kKeys;
 }

@@ -135,6 +135,8 @@ std::string config_reference() {
   append_table(out, nats_keys());
   out += "\n## [ledger]\n";
   append_table(out, ledger_keys());
+  out += "\n## [metrics]\n";
+  append_table(out, metrics_keys());
   out += "\n## [provider.NAME]\n\n";
   out += kProviders;
   append_table(out, provider_keys());

@@ -58,6 +58,12 @@ struct LedgerConfig {
   Duration linger = std::chrono::milliseconds(3);  // upper bound of the adaptive linger
 };
 
+// Who may read /metrics, /livez and /readyz without the admin socket.
+struct MetricsConfig {
+  std::string listen{};  // "address:port"; empty: nobody
+  bool remote = false;   // from other machines, too
+};
+
 // RFC 8030 5.3: how much a push is worth to a device that saves power.
 enum class PushUrgency : std::uint8_t { very_low, low, normal, high };
 
@@ -163,6 +169,7 @@ struct Config {
   InstanceConfig instance{};
   NatsConfig nats{};
   LedgerConfig ledger{};
+  MetricsConfig metrics{};
   std::vector<ProviderConfig> providers{};  // in the order of the file
   std::vector<ClassConfig> classes{};       // in the order of the file
   std::string hash{};                       // of the effective values, for `status`

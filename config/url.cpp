@@ -57,6 +57,16 @@ std::optional<UrlParts> split_url(std::string_view text) {
   return out;
 }
 
+std::optional<UrlParts> split_address(std::string_view text) {
+  UrlParts out;
+  if (!read_authority(text, out) || out.port == 0) return std::nullopt;
+  const bool v6 = text.starts_with('[');
+  const std::string_view digits = v6 ? "0123456789abcdefABCDEF:." : "0123456789.";
+  if (out.host.find_first_not_of(digits) != std::string_view::npos) return std::nullopt;
+  const auto is = [&](char c) { return std::ranges::count(out.host, c); };
+  return (v6 ? is(':') >= 2 : is('.') == 3) ? std::optional(out) : std::nullopt;
+}
+
 bool is_loopback(std::string_view host) {
   if (host == "localhost" || host == "::1") return true;
   return host.starts_with("127.") && std::ranges::count(host, '.') == 3 &&

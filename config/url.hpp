@@ -18,6 +18,8 @@ struct UrlParts {
 
 // scheme://[user@]host[:port][/path]; empty when it is not of that form.
 [[nodiscard]] std::optional<UrlParts> split_url(std::string_view text);
+// "127.0.0.1:8227" or "[::1]:8227": an address, not a name, and a port. Borrowed from the text.
+[[nodiscard]] std::optional<UrlParts> split_address(std::string_view text);
 // 127.0.0.0/8, ::1 and localhost.
 [[nodiscard]] bool is_loopback(std::string_view host);
 

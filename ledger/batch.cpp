@@ -87,7 +87,7 @@ Result<LedgerReply> Batch::apply_claim(const ClaimRequest& request, Ticket ticke
     SO_TRY(id, store_.insert(request.scope, *decision.write));
   }
   track(*id, due_before, open_before, *decision.write);
-  if (decision.event) events_.add_outcome(*decision.write, request.event_id);
+  if (decision.event) events_.add_outcome(*decision.write, {request.event_id, request.traceparent});
   return decision.reply;
 }
 
@@ -102,7 +102,8 @@ Result<LedgerReply> Batch::apply_settlement(const Settlement& settlement) {
   if (!decision.write) return decision.reply;
   SO_CHECK(store_.update(id, *decision.write, settlement.key));
   track(id, due_before, open_before, *decision.write);
-  if (decision.event) events_.add_outcome(*decision.write, settlement.event_id);
+  if (decision.event)
+    events_.add_outcome(*decision.write, {settlement.event_id, settlement.traceparent});
   return decision.reply;
 }
 
@@ -121,7 +122,8 @@ Result<void> Batch::note_device(const Settlement& settlement, const std::string&
                       .reason = reason,
                       .provider = provider,
                       .provider_time = settlement.verdict.invalid_since.has_value(),
-                      .fence = settlement.fence});
+                      .fence = settlement.fence,
+                      .traceparent = settlement.traceparent});
   return {};
 }
 
@@ -178,7 +180,7 @@ Result<void> Batch::sweep_due(std::size_t max, Swept& swept) {
     }
     SO_CHECK(store_.update(entry.row, *decision.write, key));
     track(entry.row, due_before, open_before, *decision.write);
-    if (decision.event) events_.add_outcome(*decision.write, "");
+    if (decision.event) events_.add_outcome(*decision.write, {});
     if (decision.ended) ++swept.ended;
     if (decision.lost_dead_letter) ++swept.lost_dead_letters;
   }

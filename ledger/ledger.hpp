@@ -23,6 +23,7 @@
 #include "ledger/row.hpp"
 #include "plugin/core/clock.hpp"
 #include "plugin/core/error.hpp"
+#include "plugin/core/histogram.hpp"
 #include "plugin/core/ids.hpp"
 
 namespace sendonce {
@@ -52,7 +53,9 @@ struct ClaimRequest {
   std::string provider{};
   std::string ref{};
   std::optional<DeviceClaim> device{};
-  std::string event_id{};  // for the outcome event of a suppressed target; not stored in the row
+  // For the outcome event of a suppressed target; not stored in the row.
+  std::string event_id{};
+  std::string traceparent{};  // of the message; may be empty
   // Not empty: no attempt can ever be made (the payload is at fault, and this says why). The claim
   // ends the row: failed with its dead letter due, or unknown when an earlier attempt may have
   // sent.
@@ -74,6 +77,7 @@ struct Settlement {
   Duration retention{};
   bool exceptional_only = false;  // events = "exceptions": an accepted outcome makes no event
   std::string event_id{};
+  std::string traceparent{};  // of the message, for the event; may be empty
   // With a device fault that passed the hygiene rules (pipeline/hygiene.hpp).
   struct DeviceChange {
     DeviceHash hash{};
@@ -197,6 +201,7 @@ struct LedgerStats {
   std::uint64_t used_bytes = 0;
   std::uint64_t map_bytes = 0;
   bool claims_stopped = false;  // 85 % of the map, or the disk runs low
+  DurationHistogram commits{};  // of a lane that waits for them
 };
 
 class Ledger {

@@ -21,6 +21,7 @@ constexpr std::size_t kSparesKept = 4;
 
 LedgerThread::LedgerThread(Ledger& ledger, const Clock& clock, LedgerThreadOptions options)
     : ledger_(ledger),
+      clock_(clock),
       committer_(ledger, clock),
       options_(std::move(options)),
       stats_(ledger.stats()),
@@ -130,10 +131,12 @@ void LedgerThread::linger(std::unique_lock<std::mutex>& lock) {
 // False: the ledger is lost, and `fatal` has been told.
 bool LedgerThread::commit(const std::vector<TicketedRequest>& batch) {
   answered_.clear();
+  const MonoTime begun = clock_.mono();
   if (const auto done = committer_.commit(batch, answered_); !done) {
     if (options_.fatal) options_.fatal(done.error());
     return false;
   }
+  commits_.observe(clock_.mono() - begun);
   hand_back();
   return true;
 }
@@ -142,6 +145,7 @@ void LedgerThread::hand_back() {
   {
     const std::scoped_lock lock(mutex_);
     stats_ = ledger_.stats();
+    stats_.commits = commits_;
     if (replies_.empty()) {
       replies_.swap(answered_);
     } else {

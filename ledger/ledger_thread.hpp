@@ -50,6 +50,7 @@ class LedgerThread final : public LedgerLane {
   void keep_for_reuse(std::vector<TicketedRequest>&& batch);
 
   Ledger& ledger_;
+  const Clock& clock_;
   Committer committer_;
   const LedgerThreadOptions options_;
 
@@ -65,6 +66,7 @@ class LedgerThread final : public LedgerLane {
 
   // The thread's own.
   std::size_t last_batch_ = 0;
+  DurationHistogram commits_{};
   std::vector<std::vector<TicketedRequest>> taken_{};
   std::vector<LaneReply> answered_{};
   std::thread thread_;

@@ -106,7 +106,8 @@ std::string& EventBatch::body_for(std::string subject) {
   return entry.body;
 }
 
-void EventBatch::open_event(std::string& body, std::string_view type) {
+void EventBatch::open_event(std::string& body, std::string_view type,
+                            std::string_view traceparent) {
   body += R"({"specversion":"1.0","type":")";
   body += type;
   body += R"(","source":")";
@@ -114,22 +115,26 @@ void EventBatch::open_event(std::string& body, std::string_view type) {
   body += R"(","time":")";
   body += time_;
   body += R"(","datacontenttype":"application/json",)";
+  if (!traceparent.empty()) {
+    member(body, R"("traceparent":)", traceparent);
+    body += ',';
+  }
 }
 
-void EventBatch::add_outcome(const Row& row, std::string_view event_id) {
+void EventBatch::add_outcome(const Row& row, const EventOrigin& origin) {
   std::string& body = body_for(outcome_subject(row));
-  open_event(body, kOutcomeEventType);
+  open_event(body, kOutcomeEventType, origin.traceparent);
   body += R"("id":")";
   append_hex(body, row.key.view());
   body += '.';
   append_number(body, row.revision);
   body += R"(",)";
-  append_outcome_data(body, row, event_id);
+  append_outcome_data(body, row, origin.event_id);
 }
 
 void EventBatch::add_device(const DeviceEvent& event) {
   std::string& body = body_for(device_subject(event.kind, event.device.state));
-  open_event(body, kDeviceEventType);
+  open_event(body, kDeviceEventType, event.traceparent);
   body += R"("id":")";
   append_hex(body, event.hash.view());
   body += '.';

@@ -33,6 +33,13 @@ struct DeviceEvent {
   std::string_view provider{};
   bool provider_time = false;  // `device.since` is the provider's time, not ours
   Fence fence{};               // of the attempt that found out; makes the event's id
+  std::string_view traceparent{};
+};
+
+// The message behind an event; both may be empty.
+struct EventOrigin {
+  std::string_view event_id{};
+  std::string_view traceparent{};  // CloudEvents distributed tracing extension
 };
 
 // Collects the events of one transaction. Not thread-safe; reused from batch to batch.
@@ -42,8 +49,8 @@ class EventBatch {
   explicit EventBatch(std::string source) : source_(std::move(source)) {}
 
   void begin(WallTime now);
-  // A row that has just ended or changed; `event_id` may be empty.
-  void add_outcome(const Row& row, std::string_view event_id);
+  // A row that has just ended or changed.
+  void add_outcome(const Row& row, const EventOrigin& origin);
   void add_device(const DeviceEvent& event);
 
   struct Entry {
@@ -56,7 +63,7 @@ class EventBatch {
 
  private:
   std::string& body_for(std::string subject);
-  void open_event(std::string& body, std::string_view type);
+  void open_event(std::string& body, std::string_view type, std::string_view traceparent);
 
   std::string source_;
   std::string time_{};  // of the batch, RFC 3339

@@ -113,6 +113,7 @@ class ApnsProvider final : public Provider {
     SO_ASSERT(false);  // needs_auth never asks for a call
   }
   bool credential_refused(WallTime now) override { return tokens_.refused(now); }
+  [[nodiscard]] std::optional<WallTime> credential_ends() const override { return tokens_.ends(); }
 
  private:
   void add_headers(Headers& headers, const Attempt& attempt, bool background, WallTime now) const;

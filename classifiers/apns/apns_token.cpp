@@ -54,6 +54,10 @@ bool ApnsTokenSource::usable(WallTime now) const {
   return !authorization_.empty() && now - minted_ < kTokenLife && minted_ - now < kTokenLife;
 }
 
+std::optional<WallTime> ApnsTokenSource::ends() const {
+  return authorization_.empty() ? std::nullopt : std::optional(minted_ + kTokenLife);
+}
+
 bool ApnsTokenSource::renewable(WallTime now) const {
   const bool fresh = now >= minted_ && now - minted_ < kShortestRenewal;
   return !authorization_.empty() && !(after_refusal_ && fresh);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "plugin/core/clock.hpp"
@@ -34,6 +35,7 @@ class ApnsTokenSource {
   void set_refresh(Duration refresh) { refresh_ = refresh; }
   // False while the token at hand, if any, is too old to be accepted.
   [[nodiscard]] bool usable(WallTime now) const;
+  [[nodiscard]] std::optional<WallTime> ends() const;  // of the token at hand
   // "bearer eyJ…"; empty before the first token.
   [[nodiscard]] const std::string& authorization() const noexcept { return authorization_; }
 

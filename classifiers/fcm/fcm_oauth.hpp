@@ -29,6 +29,7 @@ class FcmOauth {
     return token_.accept(result, now);
   }
   void refused(WallTime now) { token_.refused(now); }
+  [[nodiscard]] std::optional<WallTime> ends() const { return token_.ends(); }
 
  private:
   FcmOauth(const ServiceAccount& account, const std::string& token_endpoint, SigningKey key);

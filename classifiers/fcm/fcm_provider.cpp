@@ -58,6 +58,7 @@ class FcmProvider final : public Provider {
     oauth_.refused(now);
     return false;
   }
+  [[nodiscard]] std::optional<WallTime> credential_ends() const override { return oauth_.ends(); }
 
  private:
   [[nodiscard]] static Result<void> check_token(std::string_view token);

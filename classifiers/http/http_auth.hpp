@@ -31,6 +31,7 @@ class HttpCredential {
     return token_.accept(result, now);
   }
   void refused(WallTime now);
+  [[nodiscard]] std::optional<WallTime> ends() const { return token_.ends(); }
 
  private:
   HttpCredential(const HttpAuthSpec& spec, Credential secret, std::string token_endpoint);

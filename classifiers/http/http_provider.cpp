@@ -84,6 +84,9 @@ class HttpProvider final : public Provider {
     credential_.refused(now);
     return false;
   }
+  [[nodiscard]] std::optional<WallTime> credential_ends() const override {
+    return credential_.ends();
+  }
 
  private:
   [[nodiscard]] std::string_view receiver_of(const Target& target) const;

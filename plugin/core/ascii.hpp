@@ -16,6 +16,10 @@ namespace sendonce {
   return out;
 }
 
+[[nodiscard]] inline bool same_letters(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return lower_ascii(x) == lower_ascii(y); });
+}
+
 // RFC 9110 5.6.2: the name of a header.
 [[nodiscard]] inline bool is_token(std::string_view text) {
   static constexpr std::string_view kAlso = "!#$%&'*+-.^_`|~";

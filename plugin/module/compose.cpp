@@ -319,6 +319,36 @@ std::vector<NatsLane> lanes_of(const Config& config) {
   return lanes;
 }
 
+ServiceDescription service_of(const Config& config, const std::string& ledger_id,
+                              WallTime started) {
+  ServiceDescription service{.name = config.instance.name,
+                             .id = ledger_id,
+                             .version = SENDONCE_VERSION,
+                             .started = started};
+  for (const ClassConfig& c : config.classes)
+    service.endpoints.push_back({.name = c.name, .subject = c.subject, .group = durable_of(c)});
+  return service;
+}
+
+std::vector<ServiceCounts> service_counts(const EngineReport& report) {
+  std::vector<ServiceCounts> out;
+  for (const ClassReport& r : report.classes) {
+    const ClassCounters& n = r.counters;
+    const auto processing = std::chrono::duration<double>(n.accepted_after.sum_seconds());
+    out.push_back({.requests = n.accepted + n.failed + n.unknown + n.suppressed + n.conflicts,
+                   .errors = n.failed + n.unknown + n.conflicts + n.undecodable,
+                   .processing = std::chrono::duration_cast<Duration>(processing),
+                   .data = {{"accepted", n.accepted},
+                            {"failed", n.failed},
+                            {"unknown", n.unknown},
+                            {"suppressed", n.suppressed},
+                            {"conflict", n.conflicts},
+                            {"undecodable", n.undecodable},
+                            {"duplicates_suppressed", n.duplicates_suppressed}}});
+  }
+  return out;
+}
+
 Result<ConnectionOptions> connection_of(const Config& config, std::string_view credentials_dir) {
   ConnectionOptions o{.servers = config.nats.servers,
                       .name = "sendonce/" + config.instance.name,

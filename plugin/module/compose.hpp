@@ -89,6 +89,10 @@ void take_over(Composition& running, Composition& next);
 [[nodiscard]] KeyMarks key_marks(const Config& config, const Composition& composition,
                                  WallTime now);
 [[nodiscard]] std::vector<NatsLane> lanes_of(const Config& config);
+// What `nats micro` shows: each class is an endpoint.
+[[nodiscard]] ServiceDescription service_of(const Config& config, const std::string& ledger_id,
+                                            WallTime started);
+[[nodiscard]] std::vector<ServiceCounts> service_counts(const EngineReport& report);
 [[nodiscard]] std::string durable_of(const ClassConfig& of);
 
 // The NATS connection of this instance; reads no file.

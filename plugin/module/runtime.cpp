@@ -7,8 +7,11 @@
 #include <sysexits.h>
 
 #include "config/reload.hpp"
+#include "config/url.hpp"
 #include "plugin/core/random.hpp"
 #include "plugin/module/admin_verbs.hpp"
+#include "plugin/module/health.hpp"
+#include "plugin/module/http/tcp_listener.hpp"
 #include "plugin/module/metrics.hpp"
 #include "plugin/module/status.hpp"
 
@@ -18,6 +21,7 @@ namespace {
 constexpr Duration kRefreshWithin = std::chrono::seconds(1);
 constexpr Duration kReloadWithin = std::chrono::seconds(30);
 constexpr Duration kStuckAfter = std::chrono::seconds(10);
+constexpr Duration kRenderedAnew = std::chrono::milliseconds(250);  // as often as the report
 constexpr Duration kDrainTail = std::chrono::seconds(2);  // to hand back what never started
 
 // `items` in the order of `like`, by name. compare() has made sure that the names are the same.
@@ -43,6 +47,7 @@ struct Runtime::Parts {
   std::unique_ptr<Engine> engine{};
   std::unique_ptr<EngineThread> engine_thread{};
   std::unique_ptr<AdminServer> admin{};
+  std::unique_ptr<HttpServer> listener{};
   std::atomic<bool> ledger_lost{false};
 };
 
@@ -105,10 +110,13 @@ Result<void> Runtime::make_parts(Parts& p) {
                                 p.ledger_lost = true;
                               }});
   p.broker = std::make_unique<NatsBroker>(
-      NatsBrokerOptions{.connection = std::move(connection),
-                        .api_prefix = js_api_prefix(config_.nats.domain, config_.nats.api_prefix),
-                        .ledger_id = p.ledger->id(),
-                        .lanes = lanes_of(config_)},
+      NatsBrokerOptions{
+          .connection = std::move(connection),
+          .api_prefix = js_api_prefix(config_.nats.domain, config_.nats.api_prefix),
+          .ledger_id = p.ledger->id(),
+          .lanes = lanes_of(config_),
+          .service = service_of(config_, p.ledger->id(), clock_.wall()),
+          .service_counts = [&p] { return service_counts(p.engine_thread->report()); }},
       clock_, events_, [&transport] { transport.wake(); });
   p.engine = std::make_unique<Engine>(EngineDeps{clock_, events_, *p.broker, *p.lane, *p.transport},
                                       EngineOptions{.ledger_id = p.ledger->id(),
@@ -117,6 +125,7 @@ Result<void> Runtime::make_parts(Parts& p) {
                                       p.composition.classes, p.composition.slots);
   p.engine_thread = std::make_unique<EngineThread>(*p.engine, *p.transport, clock_);
   p.admin = std::make_unique<AdminServer>(clock_, events_);
+  p.listener = std::make_unique<HttpServer>(clock_);
   return {};
 }
 
@@ -125,22 +134,43 @@ Result<void> Runtime::start_parts() {
   SO_CHECK(start_admin());
   parts_->broker->start();
   parts_->engine_thread->start();
-  return {};
+  return start_listener();
 }
 
 Result<void> Runtime::start_admin() {
   const AdminHandler handler = [this](const AdminRequest& request, AdminReply& reply) {
     return handle(request, reply);
   };
+  const HttpHandler pages = [this](const HttpQuestion& question) { return page(question); };
   if (admin_fd_ < 0)
-    return config_.instance.socket.empty() ? Result<void>{}
-                                           : parts_->admin->start(config_.instance.socket, handler);
+    return config_.instance.socket.empty()
+               ? Result<void>{}
+               : parts_->admin->start(config_.instance.socket, handler, pages);
   UniqueFd ours(::fcntl(admin_fd_, F_DUPFD_CLOEXEC, 0));
   if (!ours) return fail(Errc::invalid, "admin_fd: no open descriptor");
-  return parts_->admin->adopt(std::move(ours), handler);
+  return parts_->admin->adopt(std::move(ours), handler, pages);
+}
+
+Result<void> Runtime::start_listener() {
+  if (config_.metrics.listen.empty()) return {};
+  const auto address = split_address(config_.metrics.listen);
+  SO_ASSERT(address.has_value());  // the loader insists
+  auto socket = listen_tcp(std::string(address->host), address->port);
+  if (!socket) return fail(socket.error().code, "metrics.listen: " + socket.error().text);
+  SO_CHECK(
+      parts_->listener->start(*std::move(socket), "so-metrics",
+                              [this](const HttpQuestion& question) { return page(question); }));
+  events_.info("metrics.listening", {{"address", config_.metrics.listen}});
+  return {};
 }
 
 Result<void> Runtime::reload() {
+  Result<void> done = apply_reload();
+  ++(done ? reloads_applied_ : reloads_refused_);
+  return done;
+}
+
+Result<void> Runtime::apply_reload() {
   if (parts_ == nullptr) return fail(Errc::invalid, "not running");
   LoadResult loaded = load_config(path_, Surroundings::look);
   if (!loaded.config) return std::unexpected(to_error(loaded.findings));
@@ -195,6 +225,7 @@ void Runtime::stop() {
   if (parts_ == nullptr) return;
   reload_errand_.close();
   if (parts_->admin) parts_->admin->stop();
+  if (parts_->listener) parts_->listener->stop();
   if (parts_->engine_thread) parts_->engine_thread->stop();
   if (parts_->broker) parts_->broker->stop();
   std::unique_ptr<Parts> parts;
@@ -252,25 +283,67 @@ std::string Runtime::status_json() const {
 std::string Runtime::metrics_text() const {
   const std::lock_guard lock(mutex_);
   if (parts_ == nullptr || parts_->engine_thread == nullptr) return {};
-  return render_metrics(config_, parts_->engine_thread->report(), parts_->broker->connected());
+  const MonoTime now = clock_.mono();
+  if (metrics_ && now - metrics_->at < kRenderedAnew) return metrics_->text;
+  const EngineReport report = parts_->engine_thread->report();
+  metrics_ =
+      Rendered{.text = render_metrics({.config = config_,
+                                       .report = report,
+                                       .lanes = lanes(),
+                                       .ready = events_.state().state == SENDONCE_STATE_READY,
+                                       .nats_connected = parts_->broker->connected(),
+                                       .nats_connects = parts_->broker->counters().connects,
+                                       .reloads_applied = reloads_applied_,
+                                       .reloads_refused = reloads_refused_,
+                                       .started = started_,
+                                       .now = clock_.wall()}),
+               .at = now};
+  return metrics_->text;
+}
+
+std::vector<LaneState> Runtime::lanes() const {
+  std::vector<LaneState> out;
+  for (std::size_t i = 0; i < config_.classes.size(); ++i)
+    out.push_back(parts_->broker->lane(ClassIndex(static_cast<std::uint16_t>(i))));
+  return out;
+}
+
+HttpReply Runtime::page(const HttpQuestion& question) const {
+  if (std::ranges::find(kPublicPaths, question.path) == kPublicPaths.end())
+    return problem(404, "invalid", "there are /metrics, /livez and /readyz");
+  if (question.method != "GET" && question.method != "HEAD") {
+    HttpReply reply = problem(405, "invalid", "this path is read only");
+    reply.allow = "GET, HEAD";
+    return reply;
+  }
+  if (question.path == "/metrics")
+    return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_text()};
+  if (question.path == "/readyz") return readiness();
+  const bool alive = parts_->engine_thread->makes_progress(kStuckAfter);
+  return health_reply(alive, alive ? std::vector<HealthReason>{}
+                                   : std::vector<HealthReason>{{"engine", "no cycle for 10 s"}});
+}
+
+HttpReply Runtime::readiness() const {
+  const std::lock_guard lock(mutex_);
+  const InstanceState state = events_.state();
+  const EngineReport report = parts_->engine_thread->report();
+  const bool connected = parts_->broker->connected();
+  const bool ok = state.state == SENDONCE_STATE_READY && connected && !report.ledger.claims_stopped;
+  return health_reply(ok, reasons_against({.config = config_,
+                                           .report = report,
+                                           .state = state,
+                                           .lanes = lanes(),
+                                           .nats_connected = connected}));
 }
 
 Result<void> Runtime::handle(const AdminRequest& request, AdminReply& reply) {
   if (request.verb == "status") {
-    SO_CHECK(request.only({}));
     parts_->engine_thread->refresh(kRefreshWithin);
     reply.result(status_json());
     return {};
   }
-  if (request.verb == "metrics") {
-    SO_CHECK(request.only({}));
-    reply.result(metrics_as_json(metrics_text()));
-    return {};
-  }
-  if (request.verb == "reload") {
-    SO_CHECK(request.only({}));
-    return reload_errand_.ask(kReloadWithin);
-  }
+  if (request.verb == "reload") return reload_errand_.ask(kReloadWithin);
   const HeldLookup held = [this](LookupHash event) { return held_of(event); };
   return list_rows(*parts_->ledger, held, request, reply);
 }

@@ -1,11 +1,15 @@
 // The composition root: owns every part of a running sidecar, starts them in order and stops them
-// in reverse. Threads: the engine's, the ledger's, the broker's puller, the admin server's.
+// in reverse. Threads: the engine's, the ledger's, the broker's puller, the admin server's, and one
+// for [metrics] listen.
 //
 // All calls from one thread at a time, but for those marked [any].
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 
 #include "config/loader.hpp"
@@ -45,7 +49,7 @@ class Runtime {
   // asked for on the admin socket. False: a thread is stuck.
   [[nodiscard]] bool check();
   [[nodiscard]] std::string status_json() const;   // [any]
-  [[nodiscard]] std::string metrics_text() const;  // [any]
+  [[nodiscard]] std::string metrics_text() const;  // [any] as of at most half a second ago
 
  private:
   struct Parts;
@@ -53,10 +57,15 @@ class Runtime {
   [[nodiscard]] Result<void> make_parts(Parts& parts);
   [[nodiscard]] Result<void> start_parts();
   [[nodiscard]] Result<void> start_admin();
+  [[nodiscard]] Result<void> start_listener();
   [[nodiscard]] InstanceState judge() const;
+  [[nodiscard]] Result<void> apply_reload();
   [[nodiscard]] Result<void> reload_as_asked();
   [[nodiscard]] Result<void> handle(const AdminRequest& request, AdminReply& reply);
   [[nodiscard]] std::vector<HeldDelivery> held_of(LookupHash event) const;
+  [[nodiscard]] HttpReply page(const HttpQuestion& question) const;
+  [[nodiscard]] HttpReply readiness() const;
+  [[nodiscard]] std::vector<LaneState> lanes() const;
 
   std::string path_;
   Config config_;
@@ -65,9 +74,16 @@ class Runtime {
   const Clock& clock_;
   HostEvents& events_;
   WallTime started_{};
-  mutable std::mutex mutex_{};  // over parts_ and config_, against [any] calls
+  mutable std::mutex mutex_{};  // over parts_, config_ and metrics_, against [any] calls
   std::unique_ptr<Parts> parts_{};
   HostErrand reload_errand_{};
+  std::atomic<std::uint64_t> reloads_applied_{0};
+  std::atomic<std::uint64_t> reloads_refused_{0};
+  struct Rendered {
+    std::string text{};
+    MonoTime at{};
+  };
+  mutable std::optional<Rendered> metrics_{};  // many who ask cost one rendering
 };
 
 }  // namespace sendonce

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "plugin/core/histogram.hpp"
+
 namespace sendonce {
 
 struct ClassCounters {
@@ -11,9 +13,11 @@ struct ClassCounters {
   std::uint64_t redelivered = 0;
   std::uint64_t undecodable = 0;
   std::uint64_t targets = 0;
+  std::array<std::uint64_t, 7> claim_answers{};  // by the alternative of ClaimReply
   std::uint64_t claimed = 0;
   std::uint64_t taken_over = 0;
   std::uint64_t calls = 0;
+  std::uint64_t repeats = 0;           // calls after an attempt that was counted and sent nothing
   std::uint64_t repeats_in_doubt = 0;  // calls although an earlier one may have sent
   std::uint64_t accepted = 0;
   std::uint64_t failed = 0;
@@ -25,14 +29,15 @@ struct ClassCounters {
   std::uint64_t fenced = 0;
   std::uint64_t dead_letters = 0;
   std::uint64_t acked = 0;
-  std::uint64_t postponed = 0;  // handed back with a delay
-  std::uint64_t forgotten = 0;  // replies of another incarnation
+  std::uint64_t postponed = 0;         // handed back with a delay
+  std::uint64_t forgotten = 0;         // replies of another incarnation
+  DurationHistogram accepted_after{};  // from the message's arrival on its stream
 };
 
 struct ProviderCounters {
   std::array<std::uint64_t, 9> verdicts{};  // by VerdictClass
   std::uint64_t device_faults_withheld = 0;
-  std::uint64_t call_time_ns = 0;
+  DurationHistogram calls{};  // from the hand-over to the transport to the answer
 };
 
 }  // namespace sendonce

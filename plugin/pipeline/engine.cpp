@@ -6,6 +6,7 @@
 #include "plugin/core/crash_point.hpp"
 #include "plugin/core/prefetch.hpp"
 #include "plugin/core/text.hpp"
+#include "plugin/message/trace_context.hpp"
 #include "plugin/pipeline/tickets.hpp"
 
 namespace sendonce {
@@ -215,9 +216,14 @@ void Engine::look_after_held() {
   forget_other_incarnations();
   for (std::size_t i = 0; i < providers_.size(); ++i)
     look_after(*providers_[i], ProviderIndex(static_cast<std::uint16_t>(i)));
-  for (std::size_t c = 0; c < classes_.size(); ++c)
-    held_.for_each(ClassIndex(static_cast<std::uint16_t>(c)),
-                   [this](HeldMessage& held) { look_after(held); });
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    std::optional<WallTime>& oldest = class_states_[c].oldest_held;
+    oldest.reset();
+    held_.for_each(ClassIndex(static_cast<std::uint16_t>(c)), [&](HeldMessage& held) {
+      oldest = std::min(oldest.value_or(WallTime::max()), held.message.stored_at);
+      look_after(held);
+    });
+  }
 }
 
 void Engine::look_after(ProviderState& p, ProviderIndex index) {
@@ -280,6 +286,18 @@ void Engine::answer(const Message& message, bool terminate) {
                                   .terminate = terminate});
   // Never going to be one: the message comes back after its ack_wait, and the ledger knows it.
   deps_.log.error("message.reply_refused", {{"error", result.error().text}});
+}
+
+// What is said of one delivery: which it is and, where its message says so, of which trace.
+void Engine::tell(const Delivery& d, Level level, std::string_view event,
+                  std::initializer_list<Field> fields) {
+  if (!deps_.log.enabled(level)) return;
+  std::vector<Field> all{{"class", policy(d).config.name}};
+  if (d.key != Key{}) all.emplace_back("key", short_key(d.key));
+  all.insert(all.end(), fields);
+  if (const auto trace = trace_id_of(traceparent_of(d.message->message.headers)); !trace.empty())
+    all.emplace_back("trace_id", trace);
+  deps_.log.write(level, event, all);
 }
 
 // For some seconds there was no connection: what is queued there waits for the network.
@@ -374,6 +392,7 @@ EngineReport Engine::report() const {
     const ClassIndex index(static_cast<std::uint16_t>(i));
     r.classes.push_back({.counters = class_states_[i].counters,
                          .held = held_.count(index),
+                         .oldest_held = class_states_[i].oldest_held,
                          .not_ready = why_not_ready(index)});
   }
   for (std::size_t i = 0; i < providers_.size(); ++i) {
@@ -382,6 +401,7 @@ EngineReport Engine::report() const {
         .counters = p.counters,
         .invalidations_held = p.hygiene.breaker_open(),
         .queued = p.queue.size(),
+        .credential_ends = p.slot.provider->credential_ends(),
         .pool = deps_.transport.state(ProviderIndex(static_cast<std::uint16_t>(i)))};
     for (const auto& [part, hold] : p.holds.all()) report.holds.emplace_back(part, hold);
     r.providers.push_back(std::move(report));

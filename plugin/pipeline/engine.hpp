@@ -168,6 +168,8 @@ class Engine {
   }
   void hand_over_requests();
   void answer(const Message& message, bool terminate);
+  void tell(const Delivery& d, Level level, std::string_view event,
+            std::initializer_list<Field> fields);
   void read_clock();
   [[nodiscard]] Duration bounded_wait(Duration wait) const;
 

@@ -4,9 +4,14 @@
 
 #include "plugin/core/crash_point.hpp"
 #include "plugin/core/text.hpp"
+#include "plugin/message/trace_context.hpp"
 #include "plugin/pipeline/engine.hpp"
 
 namespace sendonce {
+
+static_assert(std::variant_size_v<ClaimReply> ==
+              std::tuple_size_v<decltype(ClassCounters::claim_answers)>);
+
 namespace {
 
 constexpr Duration kBusyFirst = std::chrono::milliseconds(50);
@@ -197,6 +202,7 @@ void Engine::claim(Delivery& d) {
   r.ref = target(d).ref;
   r.device = DeviceClaim{d.device, target(d).registered_at};
   r.event_id = held.note.event_id;
+  r.traceparent = traceparent_of(held.message.headers);
   r.refused = d.refused;
   r.request = repeatable ? request_hash(*d.request, provider(d).slot) : RequestHash{};
 }
@@ -205,6 +211,7 @@ void Engine::on_claim(Delivery& d, ClaimReply reply) {
   SO_ASSERT(d.stage == Stage::claiming);
   ProviderState& p = provider(d);
   release(p, d);
+  ++state(d).counters.claim_answers[reply.index()];
   if (!std::holds_alternative<Claimed>(reply)) {
     d.request.reset();
     spare_probe(d);
@@ -221,8 +228,7 @@ void Engine::on_claim(Delivery& d, ClaimReply reply) {
       [&](const Done& done) { on_done(d, done); },
       [&](const Conflict&) {
         ++state(d).counters.conflicts;
-        deps_.log.warn("claim.conflict",
-                       {{"class", policy(d).config.name}, {"key", short_key(d.key)}});
+        tell(d, Level::warn, "claim.conflict", {});
         copy(d, CopyOf::conflict, "same key, other content");
       },
       [&](const DeadLetterDue& due) {
@@ -273,8 +279,13 @@ void Engine::call(Delivery& d) {
     return give_back(d, std::chrono::milliseconds(20), "no free stream");
   }
   d.request.reset();
-  ++state(d).counters.calls;
-  if (in_doubt) ++state(d).counters.repeats_in_doubt;
+  ClassCounters& n = state(d).counters;
+  ++n.calls;
+  if (in_doubt) {
+    ++n.repeats_in_doubt;
+  } else if (d.attempts > 0) {
+    ++n.repeats;
+  }
 }
 
 // A claim in doubt that no call may follow.
@@ -322,9 +333,7 @@ void Engine::on_done(Delivery& d, const Done& done) {
     ++of_class.counters.found_ended;
   } else {
     ++of_class.counters.duplicates_suppressed;
-    deps_.log.debug("claim.duplicate", {{"class", policy(d).config.name},
-                                        {"key", short_key(d.key)},
-                                        {"outcome", name(done.state)}});
+    tell(d, Level::debug, "claim.duplicate", {{"outcome", name(done.state)}});
   }
   end(d);
 }

@@ -168,9 +168,8 @@ void Engine::hold_poison(HeldMessage& held, std::string reason) {
   d.message_class = held.message.message_class;
   held.deliveries.push_back(d.ticket);
   held.open = 1;
-  deps_.log.warn(
-      "message.undecodable",
-      {{"class", policy(d).config.name}, {"sequence", held.message.seq.get()}, {"reason", reason}});
+  tell(d, Level::warn, "message.undecodable",
+       {{"sequence", held.message.seq.get()}, {"reason", reason}});
   copy(d, CopyOf::undecodable, std::move(reason));
 }
 

@@ -6,6 +6,7 @@
 #include "plugin/core/prefetch.hpp"
 #include "plugin/core/text.hpp"
 #include "plugin/message/dead_letter.hpp"
+#include "plugin/message/trace_context.hpp"
 #include "plugin/pipeline/engine.hpp"
 #include "plugin/pipeline/tickets.hpp"
 
@@ -51,7 +52,7 @@ void Engine::finish_call(const Completion& completion) {
   Delivery* d = deliveries_.find(completion.ticket);
   SO_ASSERT(d != nullptr && d->stage == Stage::calling);
   ProviderState& p = provider(*d);
-  p.counters.call_time_ns += static_cast<std::uint64_t>(completion.elapsed.count());
+  p.counters.calls.observe(completion.elapsed);
   Verdict verdict = p.slot.provider->classify(target(*d), completion.result, now_.wall);
   const auto* failure = std::get_if<CallFailure>(&completion.result);
   if (failure == nullptr) crash_point(CrashPoint::answer_read);
@@ -120,6 +121,7 @@ void Engine::settle(Delivery& d) {
   s.retention = c.config.retention;
   s.exceptional_only = c.config.events == EventsMode::exceptions;
   s.event_id = d.message->note.event_id;
+  s.traceparent = traceparent_of(d.message->message.headers);
   if (!d.decision.reason.empty()) s.verdict.reason = d.decision.reason;
   if (d.device_believed) {
     s.device = Settlement::DeviceChange{.hash = d.device,
@@ -148,6 +150,7 @@ void Engine::count_ending(Delivery& d, State ending) {
   switch (ending) {
     case State::accepted:
       ++n.accepted;
+      n.accepted_after.observe(now_.wall - d.message->message.stored_at);
       return;
     case State::failed:
       ++n.failed;
@@ -162,11 +165,8 @@ void Engine::count_ending(Delivery& d, State ending) {
     case State::waiting:
       SO_ASSERT(false);
   }
-  deps_.log.info("delivery.ended", {{"class", policy(d).config.name},
-                                    {"key", short_key(d.key)},
-                                    {"outcome", name(ending)},
-                                    {"verdict", name(d.verdict.name)},
-                                    {"reason", d.reason}});
+  tell(d, Level::info, "delivery.ended",
+       {{"outcome", name(ending)}, {"verdict", name(d.verdict.name)}, {"reason", d.reason}});
 }
 
 void Engine::copy(Delivery& d, CopyOf copy_of, std::string reason) {
@@ -203,8 +203,7 @@ void Engine::on_copied(Delivery& d, const Result<void>& result) {
   state(d).copies_fail = !result;
   if (!result) {
     const bool refused = result.error().code == Errc::invalid;
-    deps_.log.error("dead_letter.publish_failed",
-                    {{"class", policy(d).config.name}, {"error", result.error().text}});
+    tell(d, Level::error, "dead_letter.publish_failed", {{"error", result.error().text}});
     // Too large for the stream with our headers: the reason and the key are worth keeping alone.
     const bool first_refusal = refused && !std::exchange(d.copy_without_body, true);
     return set_timer(d, refused && !first_refusal ? kCopyRefusedRetry : kCopyRetry);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +17,8 @@ namespace sendonce {
 struct ClassReport {
   ClassCounters counters{};
   std::size_t held = 0;
-  std::string not_ready{};  // why it does not take messages; empty: it does
+  std::optional<WallTime> oldest_held{};  // when the oldest of them was stored
+  std::string not_ready{};                // why it does not take messages; empty: it does
 };
 
 struct ProviderReport {
@@ -24,6 +26,7 @@ struct ProviderReport {
   std::vector<std::pair<std::string, Hold>> holds{};
   bool invalidations_held = false;
   std::size_t queued = 0;
+  std::optional<WallTime> credential_ends{};  // of the one at hand, see Provider
   PoolState pool{};
 };
 

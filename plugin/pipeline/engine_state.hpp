@@ -35,7 +35,8 @@ struct ClassState {
   std::priority_queue<MonoTime, std::vector<MonoTime>, std::greater<>> handed_back{};
   std::uint32_t incarnation = 0;
   std::string not_ready{};
-  bool copies_fail = false;  // the latest copy of a dead letter was not confirmed
+  bool copies_fail = false;               // the latest copy of a dead letter was not confirmed
+  std::optional<WallTime> oldest_held{};  // when it was stored; looked at once a second
 };
 
 struct ProviderState {

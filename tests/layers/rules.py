@@ -31,7 +31,8 @@ MODULES = {
     "config/schema.hpp": (*BASE, "plugin/message"),  # the typed values, a port like the others
     "config": (*BASE, "plugin/message", "config/schema.hpp"),
     "plugin/pipeline": (*BASE, *PORTS, "config/schema.hpp"),
-    "plugin/module/admin": ("plugin/core",),
+    "plugin/module/http": ("plugin/core",),
+    "plugin/module/admin": ("plugin/core", "plugin/module/http"),
     "plugin/module/loader": ("plugin/core", "classifiers", "classifiers/foreign"),
     "plugin/module": EVERYTHING,
     "plugin/host": EVERYTHING,
@@ -93,7 +94,7 @@ LIBRARIES = (
     library("CLI11", r"CLI/", "plugin/host/", "plugin/cli/", "tests/support/", "tests/bench/",
             "tests/simulation/", "tests/truth/"),
     library("prometheus-cpp", r"prometheus/", "plugin/module/"),
-    library("libmicrohttpd", r"microhttpd\.h$", "plugin/module/"),
+    library("libmicrohttpd", r"microhttpd\.h$", "plugin/module/http/"),
     library("dlopen", r"dlfcn\.h$", "plugin/module/loader/", "tests/"),
     library("hiredis", r"hiredis/", "tests/bench/"),
     library("SQLite", r"sqlite3\.h$", "tests/bench/"),

@@ -253,6 +253,7 @@ struct Connection::Handles {
   std::uintptr_t sink = 0;
   ConnectionHandle connection{};
   SubscriptionHandle subscription{};
+  std::vector<SubscriptionHandle> others{};
   // NOLINTNEXTLINE(performance-no-int-to-ptr): a number that is looked up, never a pointer
   [[nodiscard]] void* closure() const { return reinterpret_cast<void*>(sink); }
 };
@@ -296,6 +297,14 @@ Result<void> Connection::subscribe(const std::string& subject) {
   handles_->subscription.reset(raw);
   // The credit bounds what is under way; dropped messages would come back only after ack_wait.
   if (s == NATS_OK) s = natsSubscription_SetPendingLimits(raw, -1, -1);
+  return checked(s, "cannot subscribe to " + subject);
+}
+
+Result<void> Connection::subscribe_too(const std::string& subject) {
+  natsSubscription* raw = nullptr;
+  const natsStatus s = natsConnection_Subscribe(&raw, handles_->connection.get(), subject.c_str(),
+                                                on_message, handles_->closure());
+  handles_->others.emplace_back(raw);
   return checked(s, "cannot subscribe to " + subject);
 }
 
@@ -379,6 +388,7 @@ void Connection::close() {
   sinks().remove(handles_->sink);
   if (handles_->connection != nullptr) natsConnection_Close(handles_->connection.get());
   handles_->subscription.reset();
+  handles_->others.clear();
   handles_->connection.reset();
 }
 

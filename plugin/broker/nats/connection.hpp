@@ -81,7 +81,9 @@ class Connection {
 
   // Once; lives as long as the connection, across reconnects.
   [[nodiscard]] Result<void> subscribe(const std::string& subject);
-  // Stops deliveries; when it returns, the sink has got all that had come. Without a
+  // Beside it, for others than our streams; as long-lived.
+  [[nodiscard]] Result<void> subscribe_too(const std::string& subject);
+  // Stops deliveries of the first; when it returns, the sink has got all that had come. Without a
   // connection nothing comes.
   [[nodiscard]] Result<void> drain_subscription(Duration timeout);
 

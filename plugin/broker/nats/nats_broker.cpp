@@ -15,6 +15,8 @@
 namespace sendonce {
 namespace {
 
+constexpr std::size_t kServiceRequestsMost = 64;  // until the puller comes by
+
 std::uint64_t number_in(std::string_view text) {
   std::uint64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -254,7 +256,7 @@ void NatsBroker::on_message(RawMessage raw) {
   if (subject.starts_with(prefix) && subject.size() > prefix.size() + 1)
     return on_control(raw, subject.substr(prefix.size() + 1));
   const auto reply = parse_ack_reply(raw.reply);
-  if (!reply) return;
+  if (!reply) return on_service(std::move(raw));
   const std::size_t index = lane_of(*reply);
   if (index == slots_.size()) return;
   Message message{.message_class = ClassIndex(static_cast<std::uint16_t>(index)),
@@ -278,6 +280,15 @@ void NatsBroker::on_message(RawMessage raw) {
   arrived_.push_back(std::move(message));
   if (slot.lane.wants_pull()) kick();
   wake_for_messages(lock);
+}
+
+// Anybody may ask, as often as they like: what goes beyond a few is not answered.
+void NatsBroker::on_service(RawMessage raw) {
+  if (!is_reply_subject(raw.reply, options_.connection.inbox_prefix)) return;
+  const std::lock_guard lock(mutex_);
+  if (asked_.size() >= kServiceRequestsMost) return;
+  asked_.push_back({std::move(raw.subject), std::move(raw.reply)});
+  kick();
 }
 
 void NatsBroker::on_control(const RawMessage& raw, std::string_view token) {

@@ -10,7 +10,8 @@
 //
 // Permissions: publish to <api>.CONSUMER.MSG.NEXT.<stream>.<durable>, <api>.CONSUMER.INFO.<stream>.
 // <durable>, <api>.STREAM.INFO.<stream>, $JS.ACK.<stream>.<durable>.>, and the outgoing subjects;
-// subscribe to _INBOX.sendonce.<instance>.>.
+// subscribe to _INBOX.sendonce.<instance>.>. Without $SRV.> and allow_responses the service
+// protocol stays silent, and all else works.
 #pragma once
 
 #include <condition_variable>
@@ -30,6 +31,7 @@
 #include "plugin/broker/nats/connection.hpp"
 #include "plugin/broker/nats/lane.hpp"
 #include "plugin/broker/nats/publications.hpp"
+#include "plugin/broker/nats/service.hpp"
 #include "plugin/core/clock.hpp"
 #include "plugin/core/error.hpp"
 #include "plugin/core/ids.hpp"
@@ -50,7 +52,10 @@ struct NatsBrokerOptions {
   ConnectionOptions connection{};  // `inbox_prefix` is made when empty
   std::string api_prefix = "$JS.API";
   std::string ledger_id{};
-  std::vector<NatsLane> lanes{};  // the class of index i is at i
+  std::vector<NatsLane> lanes{};                // the class of index i is at i
+  std::optional<ServiceDescription> service{};  // without: nobody answers $SRV.PING and its like
+  // By endpoint. On the puller thread; short, and it must not call the broker.
+  std::function<std::vector<ServiceCounts>()> service_counts{};
   PullSettings pull{};
   Duration publish_timeout = std::chrono::seconds(5);
   Duration rebuild_first = std::chrono::seconds(1);  // of a closed connection; doubles
@@ -130,15 +135,21 @@ class NatsBroker final : public Broker, private ConnectionSink {
     std::string answer_to{};
     std::string body{};
   };
+  struct ServiceRequest {
+    std::string subject{};
+    std::string reply{};
+  };
   struct Work {
     std::vector<Question> questions{};
     std::vector<Reply> replies{};
     std::vector<std::pair<Ticket, Publication>> publications{};
     std::vector<std::pair<ConnectionEvent, std::string>> events{};
+    std::vector<ServiceRequest> service{};
   };
 
   void on_message(RawMessage raw) override;
   void on_event(ConnectionEvent event, std::string text) override;
+  void on_service(RawMessage raw);
   void on_control(const RawMessage& raw, std::string_view token);
   void on_publish_answer(const RawMessage& raw, std::string_view number);
   void on_info(const RawMessage& raw, std::string_view kind, std::string_view token);
@@ -161,11 +172,13 @@ class NatsBroker final : public Broker, private ConnectionSink {
   void handle(ConnectionEvent event, const std::string& text);
   void handle_denied(const std::string& text);
   void connect();
+  void subscribe_service(Connection& connection);
   void drop_connection(const std::string& why);
   void flush_connection();
   void all_lanes_connected();
   void all_lanes_disconnected(const std::string& why);
   void send(Work& work);
+  void send_service(const std::vector<ServiceRequest>& requests);
   void send_replies(std::vector<Reply>& replies);
   void send_publications(std::vector<std::pair<Ticket, Publication>>& publications);
   void shut_down();
@@ -184,6 +197,7 @@ class NatsBroker final : public Broker, private ConnectionSink {
   std::vector<Reply> replies_{};
   std::vector<std::pair<Ticket, Publication>> unsent_{};
   std::vector<std::pair<ConnectionEvent, std::string>> events_{};
+  std::vector<ServiceRequest> asked_{};
   std::size_t parked_ = 0;
   bool urgent_ = false;
   bool stopping_ = false;

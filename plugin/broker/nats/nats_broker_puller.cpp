@@ -136,13 +136,15 @@ void NatsBroker::handle(ConnectionEvent event, const std::string& text) {
 }
 
 void NatsBroker::handle_denied(const std::string& text) {
-  log_.error("broker.denied", {{"reason", text}});
   const std::string subject = quoted_in(text);
   const auto reply = parse_ack_reply(subject);
   const std::string reason = "the NATS user may not use " +
                              (subject.empty() ? "a subject" : "'" + subject + "'") +
                              "; grant the permissions that docs/operations.md lists";
   const MonoTime now = clock_.mono();
+  // What somebody asked for must not stop our classes, and who does not grant it does not want it.
+  bool of_service =
+      subject.starts_with("$SRV.") || is_reply_subject(subject, options_.connection.inbox_prefix);
   {
     std::unique_lock lock(mutex_);
     publications_.on_denied(subject);
@@ -156,9 +158,12 @@ void NatsBroker::handle_denied(const std::string& text) {
       }
     };
     deny(false);
-    if (!found) deny(true);  // events or answers: no class works without them
+    of_service = of_service && !found;
+    if (!found && !of_service) deny(true);  // events or answers: no class works without them
     wake_for_confirmations(lock);
   }
+  if (of_service) return log_.debug("broker.service_denied", {{"reason", text}});
+  log_.error("broker.denied", {{"reason", text}});
   // A subscription that was refused is not asked for again on this connection.
   if (subject.starts_with(options_.connection.inbox_prefix)) drop_connection(reason);
 }
@@ -179,11 +184,30 @@ void NatsBroker::connect() {
     backoff_ = std::min(backoff_ * 2, options_.rebuild_cap);
     return;
   }
+  subscribe_service(**opened);
   connection_ = *std::move(opened);
   generation_ = connection_->generation();
   connected_at_ = clock_.mono();
   log_.info("broker.connected", {{"server", connection_->connected_to()}});
   all_lanes_connected();
+}
+
+void NatsBroker::subscribe_service(Connection& connection) {
+  if (!options_.service) return;
+  for (const std::string& subject : service_subjects(*options_.service))
+    if (const auto done = connection.subscribe_too(subject); !done)
+      log_.debug("broker.service_denied", {{"reason", done.error().text}});
+}
+
+void NatsBroker::send_service(const std::vector<ServiceRequest>& requests) {
+  if (requests.empty() || !options_.service) return;
+  const std::vector<ServiceCounts> counts =
+      options_.service_counts ? options_.service_counts() : std::vector<ServiceCounts>{};
+  for (const ServiceRequest& request : requests) {
+    const auto answer = service_answer(*options_.service, request.subject, counts);
+    // Whoever asked asks again: an answer that is lost is no loss.
+    if (answer) (void)connection_->publish(request.reply, {}, *answer);
+  }
 }
 
 void NatsBroker::flush_connection() {
@@ -224,6 +248,7 @@ void NatsBroker::collect(Work& work) {
   publications_.expire(clock_.mono());
   for (std::size_t index = 0; index < slots_.size(); ++index) collect_questions(index, work);
   std::erase_if(unsent_, [this](const auto& p) { return !publications_.waiting_for(p.first); });
+  work.service.swap(asked_);
   if (!connected_) return;
   sort_replies(work);
   work.publications.swap(unsent_);
@@ -323,6 +348,7 @@ void NatsBroker::send(Work& work) {
     }
     send_replies(work.replies);
     send_publications(work.publications);
+    send_service(work.service);
     const std::lock_guard lock(mutex_);
     counters_.pulls += pulls;
   }

@@ -25,14 +25,15 @@ class AdminClient {
       const AdminRequest& request, const std::function<void(std::string_view json)>& item = {});
 
  private:
-  AdminClient(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  AdminClient(UniqueFd fd, std::string path, Duration timeout)
+      : fd_(std::move(fd)), path_(std::move(path)), timeout_(timeout) {}
 
   [[nodiscard]] Result<void> send(std::string_view text);
-  [[nodiscard]] Result<std::string> read_line();
+  [[nodiscard]] Result<std::string> read_to_end();
 
-  UniqueFd fd_;
+  UniqueFd fd_;  // of the next call: there is one a connection
   std::string path_;
-  std::string input_{};
+  Duration timeout_;
 };
 
 }  // namespace sendonce

@@ -1,195 +1,269 @@
 #include "plugin/module/admin/admin_protocol.hpp"
 
 #include <algorithm>
-#include <array>
+#include <charconv>
 #include <optional>
-#include <set>
 
 #include <nlohmann/json.hpp>
 
+#include "plugin/core/ascii.hpp"
+#include "plugin/core/assert.hpp"
 #include "plugin/core/text.hpp"
 
 namespace sendonce {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
-constexpr std::array kCodes{
-    std::pair{Errc::invalid, std::string_view("invalid")},
-    std::pair{Errc::unavailable, std::string_view("unavailable")},
-    std::pair{Errc::exhausted, std::string_view("exhausted")},
-    std::pair{Errc::corrupt, std::string_view("corrupt")},
-    std::pair{Errc::denied, std::string_view("denied")},
-    std::pair{Errc::busy, std::string_view("busy")},
-    std::pair{Errc::internal, std::string_view("internal")},
+constexpr std::array<std::string_view, 6> kRowArguments{"key",   "event", "recipient",
+                                                        "state", "scope", "limit"};
+constexpr std::array kRoutes{
+    AdminRoute{"status", "GET", "/v1/status", AdminAccess::read, {}},
+    AdminRoute{"list", "GET", "/v1/rows", AdminAccess::read, kRowArguments},
+    AdminRoute{"inspect", "GET", "/v1/inspect", AdminAccess::read, kRowArguments},
+    AdminRoute{"reload", "POST", "/v1/reload", AdminAccess::operate, {}},
 };
 
-std::string_view code_name(Errc code) {
-  const auto* at = std::ranges::find(kCodes, code, [](const auto& entry) { return entry.first; });
-  return at == kCodes.end() ? "internal" : at->second;
+struct Code {
+  Errc code = Errc::internal;
+  std::string_view text{};
+  int status = 500;
+};
+constexpr std::array kCodes{
+    Code{Errc::invalid, "invalid", 400},
+    Code{Errc::denied, "denied", 403},
+    Code{Errc::busy, "busy", 409},
+    Code{Errc::exhausted, "exhausted", 503},
+    Code{Errc::unavailable, "unavailable", 503},
+    Code{Errc::corrupt, "corrupt", 500},
+    Code{Errc::internal, "internal", 500},
+};
+
+const Code& code_of(Errc code) {
+  const auto* at = std::ranges::find(kCodes, code, &Code::code);
+  return at == kCodes.end() ? kCodes.back() : *at;
 }
 
 Errc code_from(std::string_view text) {
-  const auto* at = std::ranges::find(kCodes, text, [](const auto& entry) { return entry.second; });
-  return at == kCodes.end() ? Errc::internal : at->first;
+  const auto* at = std::ranges::find(kCodes, text, &Code::text);
+  return at == kCodes.end() ? Errc::internal : at->code;
 }
 
-// An object without a duplicate name at its top; the library would silently take the last.
-std::optional<Json> parse_object(std::string_view line) {
-  std::set<std::string> names;
-  bool duplicate = false;
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth == 1 && event == Json::parse_event_t::key) {
-      duplicate |= !names.insert(parsed.get<std::string>()).second;
-    }
-    return true;
-  };
-  Json object = Json::parse(line, watch, /*allow_exceptions=*/false);
-  if (!object.is_object() || duplicate) return std::nullopt;
-  return object;
+std::string_view title_of(int status) {
+  switch (status) {
+    case 400:
+      return "Bad Request";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 409:
+      return "Conflict";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Internal Server Error";
+  }
 }
 
 std::string minified(const Json& json) {
   return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
-bool is_utf8(const std::string& text) {
-  const Json json(text);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) ==
-         json.dump(-1, ' ', false, Json::error_handler_t::ignore);
+HttpReply refused(const Error& error) {
+  const Code& code = code_of(error.code);
+  return problem(code.status, code.text, error.text);
 }
 
-Result<AdminValue> value_of(const std::string& argument, const Json& json) {
-  if (json.is_string()) return AdminValue(json.get<std::string>());
-  if (json.is_boolean()) return AdminValue(json.get<bool>());
-  const bool too_large =
-      json.is_number_unsigned() && json.get<std::uint64_t>() > std::uint64_t{INT64_MAX};
-  if (json.is_number_integer() && !too_large) return AdminValue(json.get<std::int64_t>());
-  return fail(Errc::invalid,
-              "argument '" + argument + "': must be a text, a whole number or a boolean");
+// The arguments that the route knows, each once. HEAD is a GET without its body.
+Result<AdminRequest> request_of(const AdminRoute& route, const HttpQuestion& question) {
+  AdminRequest request{.verb = std::string(route.verb)};
+  for (const auto& [name, value] : question.query) {
+    std::string text(route.verb);
+    text.append(": ");
+    if (std::ranges::find(route.arguments, name) == route.arguments.end())
+      return fail(Errc::invalid, text.append("there is no argument '").append(name).append("'"));
+    const auto same = [&](const auto& given) { return given.first == name; };
+    if (std::ranges::any_of(request.arguments, same))
+      return fail(Errc::invalid, text.append("'").append(name).append("' is given twice"));
+    request.arguments.emplace_back(name, value);
+  }
+  return request;
 }
 
-const AdminValue* find(const AdminRequest& request, std::string_view argument) {
-  const auto at = std::ranges::find(
-      request.arguments, argument, [](const auto& entry) { return std::string_view(entry.first); });
+void append_query_text(std::string& out, std::string_view text) {
+  for (const char c : text) {
+    const char l = lower_ascii(c);
+    if ((l >= 'a' && l <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' ||
+        c == '~') {
+      out.push_back(c);
+    } else {
+      out.push_back('%');
+      append_hex(out, {&c, 1});
+    }
+  }
+}
+
+const std::string* find(const AdminRequest& request, std::string_view argument) {
+  const auto at = std::ranges::find(request.arguments, argument,
+                                    [](const auto& a) { return std::string_view(a.first); });
   return at == request.arguments.end() ? nullptr : &at->second;
 }
 
-template <class T>
-Result<T> typed(const AdminRequest& request, std::string_view argument, T other,
-                std::string_view type_name) {
-  const AdminValue* value = find(request, argument);
-  if (value == nullptr) return other;
-  if (const T* right = std::get_if<T>(value)) return *right;
-  return fail(Errc::invalid, request.verb + ": argument '" + std::string(argument) + "' must be " +
-                                 std::string(type_name));
+struct Answer {
+  int status = 0;
+  std::string_view body{};
+};
+
+// RFC 9112, as far as our own server writes it: the body ends with the connection, and its length
+// is known.
+std::optional<Answer> split_answer(std::string_view bytes) {
+  constexpr std::string_view kVersion = "HTTP/1.1 ";
+  constexpr std::string_view kLength = "\r\ncontent-length: ";
+  const std::size_t head_end = bytes.find("\r\n\r\n");
+  if (!bytes.starts_with(kVersion) || head_end == std::string_view::npos) return std::nullopt;
+  Answer answer{.body = bytes.substr(head_end + 4)};
+  const auto number = [](std::string_view text, auto& value) {
+    return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc{};
+  };
+  if (!number(bytes.substr(kVersion.size(), 3), answer.status)) return std::nullopt;
+  const std::string head = lower_ascii(bytes.substr(0, head_end + 2));
+  const std::size_t length_at = head.find(kLength);
+  std::size_t length = 0;
+  if (length_at == std::string::npos ||
+      !number(std::string_view(head).substr(length_at + kLength.size()), length) ||
+      length != answer.body.size())
+    return std::nullopt;
+  return answer;
 }
 
 }  // namespace
 
-Result<std::string> AdminRequest::text(std::string_view argument) const {
-  if (find(*this, argument) == nullptr) {
-    return fail(Errc::invalid, verb + ": argument '" + std::string(argument) + "' is missing");
-  }
-  return text_or(argument, {});
-}
-
-Result<std::string> AdminRequest::text_or(std::string_view argument, std::string other) const {
-  return typed(*this, argument, std::move(other), "a text");
+std::string AdminRequest::text_or(std::string_view argument, std::string other) const {
+  const std::string* value = find(*this, argument);
+  return value == nullptr ? std::move(other) : *value;
 }
 
 Result<std::int64_t> AdminRequest::number_or(std::string_view argument, std::int64_t other) const {
-  return typed(*this, argument, other, "a whole number");
+  const std::string* value = find(*this, argument);
+  if (value == nullptr) return other;
+  std::int64_t number = 0;
+  const char* const end = value->data() + value->size();
+  const auto read = std::from_chars(value->data(), end, number);
+  if (read.ec == std::errc{} && read.ptr == end) return number;
+  std::string text = verb;
+  text.append(": '").append(argument).append("' must be a whole number");
+  return fail(Errc::invalid, std::move(text));
 }
 
-Result<void> AdminRequest::only(std::initializer_list<std::string_view> known) const {
-  for (const auto& [argument, value] : arguments) {
-    if (std::ranges::find(known, std::string_view(argument)) == known.end()) {
-      return fail(Errc::invalid, verb + ": there is no argument '" + argument + "'");
-    }
-  }
-  return {};
+std::span<const AdminRoute> admin_routes() {
+  return kRoutes;
+}
+
+bool may(AdminAccess access, uid_t peer, uid_t service) {
+  return access == AdminAccess::read || peer == 0 || peer == service;
 }
 
 bool AdminReply::item(std::string_view json) {
-  SO_ASSERT(json.find('\n') == std::string_view::npos);
-  constexpr std::string_view kBegin = R"({"more":true,"item":)";
-  constexpr std::string_view kEnd = "}\n";
-  if (lines_.size() + kBegin.size() + json.size() + kEnd.size() > room_) return false;
-  lines_.append(kBegin).append(json).append(kEnd);
+  SO_ASSERT(list_);
+  if (items_.size() + json.size() + 1 > room_) return false;
+  if (!items_.empty()) items_.push_back(',');
+  items_.append(json);
   return true;
 }
 
 void AdminReply::result(std::string json) {
-  SO_ASSERT(json.find('\n') == std::string::npos);
+  SO_ASSERT(json.starts_with('{') && json.ends_with('}'));
   result_ = std::move(json);
 }
 
-std::string AdminReply::finish(const Result<void>& outcome) && {
-  std::string text = std::move(lines_);
-  if (outcome) {
-    text.append(R"({"ok":true,"result":)").append(result_).append("}\n");
-    return text;
+HttpReply AdminReply::finish(const Result<void>& outcome) && {
+  if (!outcome) return refused(outcome.error());
+  HttpReply reply;
+  if (!list_) {
+    reply.body = std::move(result_);
+  } else {
+    reply.body.append(R"({"items":[)").append(items_).append("]");
+    if (result_.size() > 2) reply.body.push_back(',');
+    reply.body.append(result_, 1);
   }
-  text.append(R"({"ok":false,"error":{"code":)");
-  append_json_string(text, code_name(outcome.error().code));
-  text.append(R"(,"text":)");
-  append_json_string(text, outcome.error().text);
-  text.append("}}\n");
-  return text;
+  reply.body.push_back('\n');
+  return reply;
 }
 
-Result<AdminRequest> parse_admin_request(std::string_view line) {
-  const auto object = parse_object(line);
-  if (!object) return fail(Errc::invalid, "the request is not one JSON object with unique names");
-  AdminRequest request;
-  for (const auto& [argument, json] : object->items()) {
-    SO_TRY(AdminValue value, value_of(argument, json));
-    if (argument == "verb") {
-      const auto* verb = std::get_if<std::string>(&value);
-      if (verb == nullptr) return fail(Errc::invalid, "'verb' must be a text");
-      request.verb = *verb;
-    } else {
-      request.arguments.emplace_back(argument, std::move(value));
-    }
+HttpReply problem(int status, std::string_view code, std::string_view detail) {
+  const Json body{{"type", "about:blank"},
+                  {"title", title_of(status)},
+                  {"status", status},
+                  {"code", code},
+                  {"detail", detail}};
+  HttpReply reply{.status = status, .type = "application/problem+json", .body = minified(body)};
+  reply.body.push_back('\n');
+  return reply;
+}
+
+HttpReply answer_admin(const HttpQuestion& question, uid_t service, std::size_t reply_bytes,
+                       const AdminHandler& handler) {
+  const auto* route = std::ranges::find(kRoutes, question.path, &AdminRoute::path);
+  if (route == kRoutes.end())
+    return problem(404, "invalid", "no such path; config/schema/admin-api.json has them all");
+  const bool is_head = question.method == "HEAD" && route->method == "GET";
+  if (question.method != route->method && !is_head) {
+    HttpReply reply = problem(405, "invalid", "this path wants another method");
+    reply.allow = route->method;
+    if (reply.allow == "GET") reply.allow += ", HEAD";
+    return reply;
   }
-  if (request.verb.empty()) return fail(Errc::invalid, "the request has no 'verb'");
-  return request;
+  if (!question.peer || !may(route->access, *question.peer, service))
+    return problem(403, "denied",
+                   "only root and the user of the service may do that: use sudo, or sudo -u");
+  const Result<AdminRequest> request = request_of(*route, question);
+  if (!request) return refused(request.error());
+  AdminReply reply(reply_bytes);
+  if (!route->arguments.empty()) reply.list();
+  const Result<void> outcome = handler(*request, reply);
+  return std::move(reply).finish(outcome);
 }
 
 Result<std::string> format_admin_request(const AdminRequest& request) {
-  Json object = Json::object();
-  object["verb"] = request.verb;
-  for (const auto& [argument, value] : request.arguments) {
-    const auto* text = std::get_if<std::string>(&value);
-    if (text != nullptr && !is_utf8(*text)) {
-      return fail(Errc::invalid, request.verb + ": argument '" + argument + "' is not UTF-8");
-    }
-    std::visit([&, &name = argument](const auto& plain) { object[name] = plain; }, value);
+  const auto* route = std::ranges::find(kRoutes, request.verb, &AdminRoute::verb);
+  if (route == kRoutes.end()) return fail(Errc::invalid, "there is no verb '" + request.verb + "'");
+  std::string out(route->method);
+  out.append(" ").append(route->path);
+  char separator = '?';
+  for (const auto& [name, value] : request.arguments) {
+    out.push_back(std::exchange(separator, '&'));
+    append_query_text(out, name);
+    out.push_back('=');
+    append_query_text(out, value);
   }
-  return minified(object) + '\n';
+  out.append(" HTTP/1.1\r\nHost: sendonce\r\nConnection: close\r\n");
+  if (route->method == "POST") out.append("Content-Length: 0\r\n");
+  return out.append("\r\n");
 }
 
-Result<AdminAnswerLine> parse_admin_answer(std::string_view line) {
-  const auto object = parse_object(line);
+Result<std::string> parse_admin_answer(std::string_view bytes,
+                                       const std::function<void(std::string_view json)>& item) {
   const auto bad = [] { return fail(Errc::corrupt, "the daemon's answer makes no sense"); };
-  if (!object) return bad();
-  if (object->contains("more")) {
-    if (!object->contains("item")) return bad();
-    return AdminItem{minified((*object)["item"])};
+  const auto answer = split_answer(bytes);
+  if (!answer) return bad();
+  Json body = Json::parse(answer->body, nullptr, /*allow_exceptions=*/false);
+  if (!body.is_object()) return bad();
+  if (answer->status != 200) {
+    const Json code = body.value("code", Json());
+    const Json detail = body.value("detail", Json());
+    if (!code.is_string() || !detail.is_string()) return bad();
+    return fail(code_from(code.get<std::string>()), detail.get<std::string>());
   }
-  const auto ok = object->find("ok");
-  if (ok == object->end() || !ok->is_boolean()) return bad();
-  if (ok->get<bool>()) {
-    if (!object->contains("result")) return bad();
-    return AdminEnd{minified((*object)["result"])};
+  if (const auto items = body.find("items"); items != body.end()) {
+    if (!items->is_array()) return bad();
+    if (item)
+      for (const Json& one : *items) item(minified(one));
+    body.erase("items");
   }
-  const auto error = object->find("error");
-  if (error == object->end() || !error->is_object()) return bad();
-  const Json code = error->value("code", Json());
-  const Json text = error->value("text", Json());
-  if (!code.is_string() || !text.is_string()) return bad();
-  return AdminEnd{fail(code_from(code.get<std::string>()), text.get<std::string>())};
+  return minified(body);
 }
 
 }  // namespace sendonce

@@ -1,73 +1,85 @@
-// The language of the admin socket: one JSON object a line, in both directions.
-//
-//   request   {"verb":"list","state":"unknown","limit":100}     flat: text, whole numbers, booleans
-//   answer    {"more":true,"item":{...}}                        any number of them, then one of
-//             {"ok":true,"result":{...}}
-//             {"ok":false,"error":{"code":"invalid","text":"..."}}
-//
-// A connection may ask again and again, one request at a time. Pure: no socket in here. (Behind it
-// stands nlohmann-json, which only the source file sees.)
+// The admin interface: HTTP/1.1 with JSON on a Unix socket. Each verb is a method and a path, its
+// arguments are the query; config/schema/admin-api.json (OpenAPI 3.1) describes every answer.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "plugin/core/error.hpp"
+#include "plugin/module/http/http_server.hpp"
 
 namespace sendonce {
 
-using AdminValue = std::variant<std::string, std::int64_t, bool>;
-
 struct AdminRequest {
   std::string verb{};
-  std::vector<std::pair<std::string, AdminValue>> arguments{};
+  std::vector<std::pair<std::string, std::string>> arguments{};
 
-  // Errors are `invalid` and name verb and argument: a wrong type, or a text that is missing.
-  [[nodiscard]] Result<std::string> text(std::string_view argument) const;
-  [[nodiscard]] Result<std::string> text_or(std::string_view argument, std::string other) const;
+  [[nodiscard]] std::string text_or(std::string_view argument, std::string other) const;
+  // invalid: it is no whole number.
   [[nodiscard]] Result<std::int64_t> number_or(std::string_view argument, std::int64_t other) const;
-  // Refuses an argument that is none of these: a typo must not be ignored.
-  [[nodiscard]] Result<void> only(std::initializer_list<std::string_view> known) const;
 };
 
-// What a handler says. Collected whole, then sent by the server, so that a handler never waits for
-// a client.
+// Who may ask: whoever may open the socket, or root and the service's own user alone.
+enum class AdminAccess : std::uint8_t { read, operate };
+
+struct AdminRoute {
+  std::string_view verb{};
+  std::string_view method{};
+  std::string_view path{};
+  AdminAccess access = AdminAccess::read;
+  std::span<const std::string_view> arguments{};
+};
+[[nodiscard]] std::span<const AdminRoute> admin_routes();
+// GET, for everybody, in texts of their own; served on a TCP listener, too.
+inline constexpr std::array<std::string_view, 3> kPublicPaths{"/metrics", "/livez", "/readyz"};
+
+[[nodiscard]] bool may(AdminAccess access, uid_t peer, uid_t service);
+
+// Collects the body of one answer: items first, then the result's members.
 class AdminReply {
  public:
-  explicit AdminReply(std::size_t room) : room_(room) {}
-
-  // One line of a list, as a JSON object on one line. False: the answer is full and the item was
-  // not taken; stop there, and let the result say from where to ask again.
+  explicit AdminReply(std::size_t room) : room_(room) {}  // bytes of items
+  // A JSON object. False: it would be too much for one answer; stop and say so in the result.
   [[nodiscard]] bool item(std::string_view json);
-  // The last line's JSON object; {} when never called.
+  // A JSON object; {} when never called. Where there may be items, it becomes "items" and its own.
   void result(std::string json);
+  void list() { list_ = true; }  // there may be items
 
-  // The whole answer. An error of the handler becomes the last line.
-  [[nodiscard]] std::string finish(const Result<void>& outcome) &&;
+  [[nodiscard]] HttpReply finish(const Result<void>& outcome) &&;
 
  private:
   std::size_t room_;
-  std::string lines_{};
-  std::string result_{"{}"};
+  std::string items_{};
+  std::string result_ = "{}";
+  bool list_ = false;
 };
 
-[[nodiscard]] Result<AdminRequest> parse_admin_request(std::string_view line);
-// With the closing newline. `invalid` when a text is not UTF-8.
+// Must not throw.
+using AdminHandler = std::function<Result<void>(const AdminRequest&, AdminReply&)>;
+
+// One question, from its path to its answer. `service`: the user that this process runs as.
+[[nodiscard]] HttpReply answer_admin(const HttpQuestion& question, uid_t service,
+                                     std::size_t reply_bytes, const AdminHandler& handler);
+// RFC 9457, with our `code`.
+[[nodiscard]] HttpReply problem(int status, std::string_view code, std::string_view detail);
+
+// ---- the client's side
+
+// "POST /v1/reload HTTP/1.1…" with all that belongs to it. invalid: there is no such verb.
 [[nodiscard]] Result<std::string> format_admin_request(const AdminRequest& request);
-
-// A line of an answer, as the client reads it.
-struct AdminItem {
-  std::string json{};
-};
-struct AdminEnd {
-  Result<std::string> result{};  // the result's JSON, or the error that the other side reported
-};
-using AdminAnswerLine = std::variant<AdminItem, AdminEnd>;
-[[nodiscard]] Result<AdminAnswerLine> parse_admin_answer(std::string_view line);
+// A whole answer, from its first byte to the end of the connection. Hands each item to `item`,
+// returns the result. The error that the daemon reports comes back as it is; corrupt: it makes no
+// sense, or its end is missing.
+[[nodiscard]] Result<std::string> parse_admin_answer(
+    std::string_view bytes, const std::function<void(std::string_view json)>& item);
 
 }  // namespace sendonce

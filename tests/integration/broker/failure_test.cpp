@@ -316,6 +316,49 @@ TEST(BrokerPermissions, AForbiddenEventSubjectIsSaid) {
   EXPECT_TRUE(contains(rig.lane().reason, "sendonce.outcome.a")) << rig.lane().reason;
 }
 
+// Whoever asks the service protocol must harm nobody, and who does not grant it loses nothing else.
+TEST(BrokerPermissions, TheServiceProtocolIsOptional) {
+  Rig rig(with_permissions(std::string("[") + kApi + R"(,"$JS.ACK.NOTIFY.sendonce_otp.>"])",
+                           R"("_INBOX.sendonce.test.>")"));
+  rig.make_stream();
+  rig.make_consumer();
+  auto options = as_limited_user(rig);
+  options.service = ServiceDescription{.name = "edge", .id = "L1", .version = "0.1.0"};
+  rig.start_broker(std::move(options));
+  ASSERT_TRUE(rig.ready()) << rig.lane().reason;
+  EXPECT_FALSE(rig.asks("$SRV.PING")) << "nobody listens";
+  EXPECT_TRUE(rig.lane().ready) << rig.lane().reason;
+}
+
+TEST(BrokerPermissions, AnAnswerThatIsNotPermittedStopsNoClass) {
+  Rig rig(with_permissions(std::string("[") + kApi + R"(,"$JS.ACK.NOTIFY.sendonce_otp.>"])",
+                           R"(["_INBOX.sendonce.test.>","$SRV.>"])"));
+  rig.make_stream();
+  rig.make_consumer();
+  auto options = as_limited_user(rig);
+  options.service = ServiceDescription{.name = "edge", .id = "L1", .version = "0.1.0"};
+  rig.start_broker(std::move(options));
+  ASSERT_TRUE(rig.ready()) << rig.lane().reason;
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(rig.asks("$SRV.PING")) << "no answer may come";
+  EXPECT_TRUE(rig.lane().ready) << rig.lane().reason;
+}
+
+// An ack, or an event of ours, in our name.
+TEST(BrokerService, SpeaksOnlyIntoInboxes) {
+  Rig rig;
+  rig.make_stream();
+  rig.make_consumer();
+  rig.make_stream("OUT", "sendonce.>");
+  auto options = rig.broker_options();
+  options.service = ServiceDescription{.name = "edge", .id = "L1", .version = "0.1.0"};
+  rig.start_broker(std::move(options));
+  ASSERT_TRUE(rig.ready()) << rig.lane().reason;
+  rig.tell("$SRV.PING", "sendonce.outcome.otp.accepted");
+  rig.tell("$SRV.PING", "$JS.ACK.NOTIFY.sendonce_otp.1.1.1.1.0");
+  EXPECT_TRUE(rig.asks("$SRV.PING.edge.L1")) << "after both";
+  EXPECT_EQ(rig.stored("OUT"), 0U);
+}
+
 std::size_t threads() {
   const std::filesystem::directory_iterator tasks("/proc/self/task");
   return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));

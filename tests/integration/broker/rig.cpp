@@ -16,6 +16,15 @@ T must(Result<T> result) {
   return *std::move(result);
 }
 
+void must(const Result<void>& result) {
+  if (!result) assertion_failed(result.error().text.c_str(), __FILE__, __LINE__);
+}
+
+struct DeafSink final : ConnectionSink {
+  void on_message(RawMessage /*message*/) override {}
+  void on_event(ConnectionEvent /*event*/, std::string /*text*/) override {}
+};
+
 std::string comma(std::string_view extra) {
   return extra.empty() ? std::string() : "," + std::string(extra);
 }
@@ -89,6 +98,19 @@ ConsumerInfo Rig::consumer() {
 void Rig::publish(const std::string& subject, const std::string& body,
                   const MessageHeaders& headers) {
   must(admin().publish(Publication{.subject = subject, .headers = headers, .body = body}));
+}
+
+bool Rig::asks(const std::string& subject) {
+  return admin().request(subject, {}).has_value();
+}
+
+void Rig::tell(const std::string& subject, const std::string& reply) {
+  DeafSink deaf;
+  ConnectionOptions options = broker_options().connection;
+  options.inbox_prefix = make_inbox_prefix("teller");
+  auto connection = must(Connection::open(options, deaf));
+  must(connection->publish(subject, reply, {}));
+  must(connection->flush(std::chrono::seconds(20)));
 }
 
 NatsBrokerOptions Rig::broker_options() const {

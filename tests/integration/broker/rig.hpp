@@ -41,6 +41,11 @@ class Rig {
   void publish(const std::string& subject, const std::string& body,
                const MessageHeaders& headers = {});
 
+  // Whether anybody answers.
+  [[nodiscard]] bool asks(const std::string& subject);
+  // A message that wants its answer there, wherever that is.
+  void tell(const std::string& subject, const std::string& reply);
+
   [[nodiscard]] NatsBrokerOptions broker_options() const;
   void start_broker(NatsBrokerOptions options);
   void start_broker() { start_broker(broker_options()); }

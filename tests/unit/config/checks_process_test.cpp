@@ -86,6 +86,28 @@ TEST(CheckStreams, InAndOutDiffer) {
                                     "itself")));
 }
 
+TEST(CheckMetrics, OnLoopbackUnlessSaidOtherwise) {
+  const auto with = [](const std::string& lines) {
+    return findings_of(with_more(good(), "[metrics]\n" + lines));
+  };
+  for (const char* fine :
+       {"", "listen = \"127.0.0.1:8227\"", "listen = \"[::1]:8227\"",
+        "listen = \"0.0.0.0:8227\"\nremote = true", "listen = \"[::]:8227\"\nremote = true"})
+    EXPECT_THAT(with(fine), IsEmpty()) << fine;
+  for (const char* open :
+       {"0.0.0.0:8227", "[::]:8227", "192.0.2.1:8227", "[2001:db8::1]:8227", "128.0.0.1:8227"})
+    EXPECT_THAT(with("listen = \"" + std::string(open) + "\""),
+                ElementsAre("t.toml:15:10: error: metrics.listen: can be reached from other "
+                            "machines; write 127.0.0.1, or remote = true if everybody who reaches "
+                            "it may read it"))
+        << open;
+  for (const char* bad : {"8227", "localhost:8227", "127.0.0.1", "127.0.0.1:0", "/run/x.sock"})
+    EXPECT_THAT(with("listen = \"" + std::string(bad) + "\"\nremote = true"),
+                ElementsAre("t.toml:15:10: error: metrics.listen: not an address with a port; "
+                            "write 127.0.0.1:8227 or [::1]:8227"))
+        << bad;
+}
+
 TEST(CheckMapSize, RoomForTheRowsExpected) {
   // 2 days at 100/s: 17 million rows, 5 GB.
   EXPECT_THAT(findings_of(with_more(good(), "rate = \"100/s\"")), IsEmpty());

@@ -62,12 +62,12 @@ TEST(Reload, WhatIsRefusedIsNamedByItsPlace) {
 }
 
 TEST(Reload, NeedsARestart) {
-  for (const char* line :
-       {"key_scope = \"old\"", "stream = \"OTHER\"", "ack_wait = \"50s\"",
-        "key = [\"event_id\", \"recipient\", \"channel\"]",
-        "key_previous = [\"event_id\", \"recipient\", \"channel\"]", "max_ack_pending = 9999",
-        "[ledger]\nmap_size = \"9GiB\"", "[ledger]\ndurability = \"process\"",
-        "[nats]\ndomain = \"hub\"", "[nats]\ncredentials = \"cred:n\""}) {
+  for (const char* line : {"key_scope = \"old\"", "stream = \"OTHER\"", "ack_wait = \"50s\"",
+                           "key = [\"event_id\", \"recipient\", \"channel\"]",
+                           "key_previous = [\"event_id\", \"recipient\", \"channel\"]",
+                           "max_ack_pending = 9999", "[metrics]\nlisten = \"127.0.0.1:8227\"",
+                           "[ledger]\nmap_size = \"9GiB\"", "[ledger]\ndurability = \"process\"",
+                           "[nats]\ndomain = \"hub\"", "[nats]\ncredentials = \"cred:n\""}) {
     EXPECT_EQ(only(with_more(good(), line)).applies, OnReload::restart) << line;
     EXPECT_EQ(refused_by_reload(changes(with_more(good(), line)), {}).size(), 1U);
   }

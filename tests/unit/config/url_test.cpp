@@ -28,6 +28,18 @@ TEST(Url, RefusesOtherForms) {
     EXPECT_FALSE(split_url(bad)) << bad;
 }
 
+TEST(Url, AddressesAreNumbersAndHaveAPort) {
+  const auto v4 = split_address("127.0.0.1:8227");
+  ASSERT_TRUE(v4);
+  EXPECT_EQ(v4->host, "127.0.0.1");
+  EXPECT_EQ(v4->port, 8227);
+  EXPECT_EQ(split_address("[::1]:9")->host, "::1");
+  for (const char* bad : {"", "8227", ":8227", "localhost:8227", "127.0.0.1", "127.0.0.1:0",
+                          "127.0.0.1:65536", "::1:9", "[::1]", "[127.0.0.1]:9", "http://1.2.3.4:5",
+                          "1.2.3:5", "1.2.3.4:5/x", "1.2.3.4:5 "})
+    EXPECT_FALSE(split_address(bad)) << bad;
+}
+
 TEST(Url, KnowsLoopback) {
   for (const char* yes : {"localhost", "::1", "127.0.0.1", "127.1.2.3"})
     EXPECT_TRUE(is_loopback(yes)) << yes;

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -139,6 +140,8 @@ TEST_F(LedgerThreadTest, AnswersEachTicketOnce) {
   lane_->take(none);
   EXPECT_TRUE(none.empty());
   EXPECT_EQ(lane_->stats().rows, 1000U);
+  const auto& commits = lane_->stats().commits.counts();
+  EXPECT_GE(std::accumulate(commits.begin(), commits.end(), 0U), 1U);
 }
 
 TEST_F(LedgerThreadTest, TakesTogetherWhatQueuesDuringACommit) {

@@ -39,7 +39,7 @@ TEST(OutcomeEvent, SaysWhatBecameOfTheRow) {
   EventBatch batch("sendonce/0123");
   batch.begin(kNoon);
   const Row row = ended_row();
-  batch.add_outcome(row, "ord-1");
+  batch.add_outcome(row, {.event_id = "ord-1"});
   const auto& entries = batch.finish();
   ASSERT_EQ(entries.size(), 1U);
   EXPECT_EQ(entries[0].subject, "sendonce.outcome.orders.failed");
@@ -67,7 +67,7 @@ TEST(OutcomeEvent, LeavesOutWhatIsNotKnown) {
   row.dead_letter = DeadLetter::none;
   EventBatch batch("sendonce/0123");
   batch.begin(kNoon);
-  batch.add_outcome(row, "");
+  batch.add_outcome(row, {});
   const std::string body = batch.finish().at(0).body;
   for (const char* member : {"reason", "ref", "message_id", "event_id", "dead_letter"})
     EXPECT_THAT(body, Not(HasSubstr("\"" + std::string(member) + "\""))) << member;
@@ -87,7 +87,7 @@ TEST(OutcomeEvent, TheTellingReceiptIsTheOneThatProvesMost) {
                           .message_id = "later"});
   EventBatch batch("sendonce/0123");
   batch.begin(kNoon);
-  batch.add_outcome(row, "");
+  batch.add_outcome(row, {});
   EXPECT_THAT(batch.finish().at(0).body, HasSubstr(R"("message_id":"proof")"));
 }
 
@@ -97,8 +97,8 @@ TEST(OutcomeEvent, EntriesAreOfOneSubjectAndBounded) {
   Row accepted = ended_row();
   accepted.state = State::accepted;
   for (int i = 0; i < 130; ++i) {
-    batch.add_outcome(accepted, "");
-    if (i % 65 == 0) batch.add_outcome(ended_row(), "");
+    batch.add_outcome(accepted, {});
+    if (i % 65 == 0) batch.add_outcome(ended_row(), {});
   }
   const auto& entries = batch.finish();
   ASSERT_EQ(entries.size(), 4U);  // 64 + 64 + 2 accepted, 2 failed
@@ -138,6 +138,21 @@ TEST(DeviceEvent, SaysWhatIsKnownOfTheDevice) {
             R"("kind":"apns","provider":"apns-main","ref":"dev-1","reason":"Unregistered",)"
             R"("provider_time":"2027-01-15T07:00:00.000Z",)"
             R"("registered_at":"2027-01-15T06:00:00.000Z"}}])");
+}
+
+// CloudEvents distributed tracing extension: a member of the event, not of its data.
+TEST(OutcomeEvent, GoesOnWithTheTraceOfItsMessage) {
+  constexpr std::string_view kTrace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  EventBatch batch("sendonce/0123");
+  batch.begin(kNoon);
+  batch.add_outcome(ended_row(), {.traceparent = kTrace});
+  batch.add_device({.kind = "apns", .traceparent = kTrace});
+  for (const EventBatch::Entry& entry : batch.finish())
+    EXPECT_THAT(entry.body, HasSubstr(R"("datacontenttype":"application/json","traceparent":")" +
+                                      std::string(kTrace) + R"(","id":")"));
+  batch.begin(kNoon);
+  batch.add_outcome(ended_row(), {.event_id = "ord-1"});
+  EXPECT_THAT(batch.finish()[0].body, Not(HasSubstr("traceparent")));
 }
 
 }  // namespace

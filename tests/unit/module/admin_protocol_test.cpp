@@ -1,169 +1,163 @@
 #include "plugin/module/admin/admin_protocol.hpp"
 
 #include <string>
-#include <variant>
+#include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace sendonce::test {
 namespace {
 
-AdminRequest parsed(std::string_view line) {
-  auto request = parse_admin_request(line);
-  EXPECT_TRUE(request) << line;
-  return request.value_or(AdminRequest{});
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+constexpr uid_t kService = 950;
+constexpr uid_t kOther = 1000;
+constexpr std::size_t kRoom = 1000;
+
+HttpQuestion question(std::string method, std::string path,
+                      std::vector<std::pair<std::string, std::string>> query = {},
+                      std::optional<uid_t> peer = kService) {
+  return {.method = std::move(method),
+          .path = std::move(path),
+          .query = std::move(query),
+          .peer = peer};
 }
 
-void expect_refused(std::string_view line) {
-  const auto request = parse_admin_request(line);
-  ASSERT_FALSE(request) << line;
-  EXPECT_EQ(request.error().code, Errc::invalid);
+// What the handler was asked, and what became of it.
+struct Asked {
+  AdminRequest request{};
+  int times = 0;
+  HttpReply reply{};
+};
+
+Asked ask(const HttpQuestion& q, const Result<void>& outcome = {}) {
+  Asked asked;
+  asked.reply = answer_admin(q, kService, kRoom, [&](const AdminRequest& r, AdminReply& reply) {
+    asked.request = r;
+    ++asked.times;
+    reply.result(R"({"a":1})");
+    return outcome;
+  });
+  return asked;
 }
 
-TEST(AdminRequest, HoldsFlatArguments) {
-  const AdminRequest request = parsed(
-      R"({"verb":"list","state":"unknown","limit":-5,"all":true,"big":9223372036854775807})");
-  EXPECT_EQ(request.verb, "list");
-  EXPECT_EQ(request.text("state").value(), "unknown");
-  EXPECT_EQ(request.number_or("limit", 1).value(), -5);
-  EXPECT_EQ(request.number_or("big", 1).value(), INT64_MAX);
-  EXPECT_TRUE(std::get<bool>(request.arguments[0].second));
+std::string http(std::string_view body, std::string_view status = "200 OK") {
+  std::string out = "HTTP/1.1 ";
+  out.append(status).append("\r\nContent-Length: ").append(std::to_string(body.size()));
+  return out.append("\r\nConnection: close\r\n\r\n").append(body);
 }
 
-TEST(AdminRequest, AbsentArgumentsHaveDefaultsOrAreMissing) {
-  const AdminRequest request = parsed(R"({"verb":"list"})");
-  EXPECT_EQ(request.text_or("state", "all").value(), "all");
-  EXPECT_EQ(request.number_or("limit", 100).value(), 100);
-  EXPECT_EQ(request.text("key").error().text, "list: argument 'key' is missing");
-}
-
-TEST(AdminRequest, AWrongTypeIsAnErrorAndNeverTheDefault) {
-  const AdminRequest request = parsed(R"({"verb":"list","state":1,"limit":"x","all":0})");
-  EXPECT_EQ(request.text("state").error().code, Errc::invalid);
-  EXPECT_EQ(request.text_or("state", "all").error().text, "list: argument 'state' must be a text");
-  EXPECT_EQ(request.number_or("limit", 1).error().code, Errc::invalid);
-}
-
-TEST(AdminRequest, AnUnknownArgumentIsRefused) {
-  const AdminRequest request = parsed(R"({"verb":"list","limt":1})");
-  EXPECT_EQ(request.only({"limit", "state"}).error().text, "list: there is no argument 'limt'");
-  EXPECT_TRUE(request.only({"limt"}));
-}
-
-TEST(AdminRequest, AnythingElseThanAFlatObjectIsRefused) {
-  for (const std::string_view line : {"",
-                                      " ",
-                                      "status",
-                                      "[]",
-                                      "null",
-                                      "{",
-                                      R"({"verb":"a"}})",
-                                      R"({"verb":"a"} x)",
-                                      R"({})",
-                                      R"({"verb":""})",
-                                      R"({"verb":1})",
-                                      R"({"limit":1})",
-                                      R"({"verb":"a","x":1.5})",
-                                      R"({"verb":"a","x":null})",
-                                      R"({"verb":"a","x":{}})",
-                                      R"({"verb":"a","x":[1]})",
-                                      R"({"verb":"a","x":9223372036854775808})",
-                                      R"({"verb":"a","x":1e99999})",
-                                      R"({"verb":"a","verb":"b"})",
-                                      R"({"verb":"a","x":1,"x":2})",
-                                      "{\"verb\":\"\xff\"}",
-                                      "{\"verb\":\"a\0b\"}"}) {
-    expect_refused(line);
+TEST(AdminProtocol, EachRouteIsItsVerb) {
+  for (const AdminRoute& route : admin_routes()) {
+    const Asked asked = ask(question(std::string(route.method), std::string(route.path)));
+    EXPECT_EQ(asked.request.verb, route.verb);
+    EXPECT_EQ(asked.reply.status, 200);
+    const Asked other = ask(question("PUT", std::string(route.path)));
+    EXPECT_EQ(other.times, 0);
+    EXPECT_EQ(other.reply.status, 405);
+    EXPECT_THAT(other.reply.allow, HasSubstr(std::string(route.method)));
   }
-  expect_refused(std::string("{\"verb\":\"a") + '\0' + "\"}");
-  expect_refused(std::string(60'000, '['));
-  std::string deep = R"({"verb":"a","x":)";
-  for (int i = 0; i < 10'000; ++i) deep += R"({"y":)";
-  expect_refused(deep);
+  EXPECT_EQ(ask(question("GET", "/v1/nothing")).reply.status, 404);
+  EXPECT_EQ(ask(question("GET", "/v1/status/")).reply.status, 404);
+  EXPECT_EQ(ask(question("HEAD", "/v1/status")).times, 1);
+  EXPECT_EQ(ask(question("HEAD", "/v1/reload")).reply.status, 405) << "it would do something";
 }
 
-TEST(AdminRequest, SurvivesTheWay) {
-  AdminRequest request{.verb = "resolve"};
-  request.arguments = {{"key", std::string("quote \" line \n nul \0 end", 23)},
-                       {"reason", std::string("\u00e4\u20ac\U0001f600")},
-                       {"limit", std::int64_t{-1}},
-                       {"yes", true}};
-  const auto line = format_admin_request(request);
-  ASSERT_TRUE(line);
-  EXPECT_EQ(line->find('\n'), line->size() - 1);
-  const AdminRequest back = parsed(*line);
-  EXPECT_EQ(back.verb, "resolve");
-  EXPECT_EQ(back.text("key").value(), std::get<std::string>(request.arguments[0].second));
-  EXPECT_EQ(back.text("reason").value(), std::get<std::string>(request.arguments[1].second));
-  EXPECT_EQ(back.number_or("limit", 0).value(), -1);
-  EXPECT_TRUE(std::get<bool>(back.arguments[3].second));
+TEST(AdminProtocol, WhoMayOpenTheSocketMayRead) {
+  EXPECT_EQ(ask(question("GET", "/v1/status", {}, kOther)).reply.status, 200);
+  EXPECT_EQ(ask(question("POST", "/v1/reload", {}, kService)).reply.status, 200);
+  EXPECT_EQ(ask(question("POST", "/v1/reload", {}, 0)).reply.status, 200);
+  const Asked other = ask(question("POST", "/v1/reload", {}, kOther));
+  EXPECT_EQ(other.reply.status, 403);
+  EXPECT_EQ(other.times, 0);
+  EXPECT_EQ(ask(question("POST", "/v1/reload", {}, std::nullopt)).reply.status, 403)
+      << "who cannot be named";
 }
 
-TEST(AdminRequest, TextThatIsNotUtf8IsNotSent) {
-  AdminRequest request{.verb = "inspect"};
-  request.arguments = {{"event", std::string("order-\xe4")}};
-  const auto line = format_admin_request(request);
-  ASSERT_FALSE(line);
-  EXPECT_EQ(line.error().text, "inspect: argument 'event' is not UTF-8");
+TEST(AdminProtocol, ArgumentsAreThoseOfTheRouteAndGivenOnce) {
+  const Asked asked =
+      ask(question("GET", "/v1/rows", {{"state", "unknown"}, {"limit", "-5"}, {"event", ""}}));
+  EXPECT_THAT(asked.request.arguments,
+              ElementsAre(Pair("state", "unknown"), Pair("limit", "-5"), Pair("event", "")));
+  EXPECT_EQ(asked.request.number_or("limit", 1).value(), -5);
+  EXPECT_EQ(asked.request.text_or("state", "all"), "unknown");
+  EXPECT_EQ(asked.request.text_or("scope", "all"), "all");
+  for (const auto& query : std::vector<std::vector<std::pair<std::string, std::string>>>{
+           {{"limt", "1"}}, {{"limit", "1"}, {"limit", "2"}}, {{"", ""}}, {{"State", "x"}}}) {
+    const Asked refused = ask(question("GET", "/v1/rows", query));
+    EXPECT_EQ(refused.reply.status, 400);
+    EXPECT_EQ(refused.times, 0);
+  }
+  EXPECT_EQ(ask(question("GET", "/v1/status", {{"limit", "1"}})).reply.status, 400);
 }
 
-TEST(AdminReply, CollectsItemsAndEndsWithTheResult) {
-  AdminReply reply(1000);
+TEST(AdminProtocol, ANumberThatIsNoneIsAnErrorAndNeverTheDefault) {
+  for (const char* bad : {"", "x", "1x", " 1", "1.0", "9223372036854775808"}) {
+    const AdminRequest request{.verb = "list", .arguments = {{"limit", bad}}};
+    EXPECT_EQ(request.number_or("limit", 1).error().text, "list: 'limit' must be a whole number")
+        << bad;
+  }
+}
+
+TEST(AdminProtocol, ErrorsAreProblemsThatComeBackAsTheyWere) {
+  for (const auto& [code, status] :
+       {std::pair{Errc::invalid, 400}, std::pair{Errc::denied, 403}, std::pair{Errc::busy, 409},
+        std::pair{Errc::unavailable, 503}, std::pair{Errc::exhausted, 503},
+        std::pair{Errc::corrupt, 500}, std::pair{Errc::internal, 500}}) {
+    const HttpReply reply = ask(question("GET", "/v1/status"), fail(code, "a \"reason\"")).reply;
+    EXPECT_EQ(reply.status, status);
+    EXPECT_EQ(reply.type, "application/problem+json");
+    const auto back = parse_admin_answer(http(reply.body, std::to_string(status) + " X"), {});
+    ASSERT_FALSE(back);
+    EXPECT_EQ(back.error().code, code);
+    EXPECT_EQ(back.error().text, "a \"reason\"");
+  }
+}
+
+TEST(AdminProtocol, ItemsComeBeforeTheResultAndStopWhereTheRoomEnds) {
+  AdminReply reply(20);
+  reply.list();
   EXPECT_TRUE(reply.item(R"({"n":1})"));
   EXPECT_TRUE(reply.item(R"({"n":2})"));
-  reply.result(R"({"next":3})");
-  EXPECT_EQ(std::move(reply).finish({}),
-            "{\"more\":true,\"item\":{\"n\":1}}\n{\"more\":true,\"item\":{\"n\":2}}\n"
-            "{\"ok\":true,\"result\":{\"next\":3}}\n");
+  EXPECT_FALSE(reply.item(R"({"n":3})"));
+  reply.result(R"({"rows":2,"more":true})");
+  const HttpReply done = std::move(reply).finish({});
+  EXPECT_EQ(done.body, "{\"items\":[{\"n\":1},{\"n\":2}],\"rows\":2,\"more\":true}\n");
+  std::vector<std::string> items;
+  const auto result =
+      parse_admin_answer(http(done.body), [&](std::string_view json) { items.emplace_back(json); });
+  EXPECT_EQ(result.value(), R"({"rows":2,"more":true})");
+  EXPECT_THAT(items, ElementsAre(R"({"n":1})", R"({"n":2})"));
+  AdminReply empty(20);
+  empty.list();
+  EXPECT_EQ(std::move(empty).finish({}).body, "{\"items\":[]}\n");
 }
 
-TEST(AdminReply, AFullReplyTakesNoItemButAlwaysItsEnd) {
-  AdminReply reply(50);
-  EXPECT_TRUE(reply.item(R"({"n":1})"));
-  EXPECT_FALSE(reply.item(R"({"n":2})"));
-  reply.result(R"({"next":2})");
-  EXPECT_TRUE(std::move(reply).finish({}).ends_with("\n{\"ok\":true,\"result\":{\"next\":2}}\n"));
+TEST(AdminProtocol, ARequestSaysWhatItsVerbIs) {
+  EXPECT_EQ(format_admin_request({.verb = "reload"}).value(),
+            "POST /v1/reload HTTP/1.1\r\nHost: sendonce\r\nConnection: close\r\n"
+            "Content-Length: 0\r\n\r\n");
+  const AdminRequest list{.verb = "list",
+                          .arguments = {{"event", "a b&c=d%\r\nX: y"}, {"recipient", "\xC3\xA9"}}};
+  EXPECT_THAT(format_admin_request(list).value(),
+              HasSubstr("GET /v1/rows?event=a%20b%26c%3dd%25%0d%0aX%3a%20y&recipient=%c3%a9 "));
+  EXPECT_EQ(format_admin_request({.verb = "explode"}).error().code, Errc::invalid);
 }
 
-TEST(AdminReply, AnErrorTakesThePlaceOfTheResult) {
-  AdminReply reply(1000);
-  reply.result(R"({"n":1})");
-  EXPECT_EQ(std::move(reply).finish(fail(Errc::denied, "say \"please\"")),
-            "{\"ok\":false,\"error\":{\"code\":\"denied\",\"text\":\"say \\\"please\\\"\"}}\n");
-}
-
-TEST(AdminAnswer, EveryErrorCodeComesBackAsItWas) {
-  for (const Errc code : {Errc::invalid, Errc::unavailable, Errc::exhausted, Errc::corrupt,
-                          Errc::denied, Errc::busy, Errc::internal}) {
-    std::string text = AdminReply(0).finish(fail(code, "why"));
-    text.pop_back();
-    const auto line = parse_admin_answer(text);
-    ASSERT_TRUE(line);
-    const auto& end = std::get<AdminEnd>(*line);
-    ASSERT_FALSE(end.result);
-    EXPECT_EQ(end.result.error().code, code);
-    EXPECT_EQ(end.result.error().text, "why");
-  }
-}
-
-TEST(AdminAnswer, ItemsAndResultsKeepTheirNumbers) {
-  const auto item = parse_admin_answer(R"({"more":true,"item":{"n":18446744073709551615}})");
-  ASSERT_TRUE(item);
-  EXPECT_EQ(std::get<AdminItem>(*item).json, R"({"n":18446744073709551615})");
-  const auto end = parse_admin_answer(R"({"ok":true,"result":{"n":-9223372036854775808}})");
-  ASSERT_TRUE(end);
-  EXPECT_EQ(std::get<AdminEnd>(*end).result.value(), R"({"n":-9223372036854775808})");
-}
-
-TEST(AdminAnswer, NonsenseIsCorruptAndNeverAnAnswer) {
-  for (const std::string_view line :
-       {"", "HTTP/1.1 200 OK", "{}", R"({"ok":1})", R"({"ok":true})", R"({"more":true})",
-        R"({"ok":false})", R"({"ok":false,"error":"x"})", R"({"ok":false,"error":{"code":"x"}})",
-        R"({"ok":false,"error":{"code":1,"text":"x"}})"}) {
-    const auto answer = parse_admin_answer(line);
-    ASSERT_FALSE(answer) << line;
-    EXPECT_EQ(answer.error().code, Errc::corrupt);
-  }
+TEST(AdminProtocol, AnAnswerWithoutItsEndIsNone) {
+  const std::string whole = http(R"({"state":"ready"})");
+  EXPECT_EQ(parse_admin_answer(whole, {}).value(), R"({"state":"ready"})");
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_EQ(parse_admin_answer(std::string_view(whole).substr(0, size), {}).error().code,
+              Errc::corrupt)
+        << size;
+  for (const std::string& bad :
+       {std::string("220 smtp ready\r\n"), http("[]"), http("{"), http(R"({"items":1})"),
+        http("{}", "500 Oops"), http(R"({"code":1,"detail":"x"})", "400 Bad"), whole + "x"})
+    EXPECT_EQ(parse_admin_answer(bad, {}).error().code, Errc::corrupt) << bad;
 }
 
 }  // namespace

@@ -1,0 +1,130 @@
+// What the engine tells about itself: the numbers behind metrics and health, and the trace of a
+// message in what is told of its delivery.
+#include <numeric>
+
+#include "plugin/pipeline/engine.hpp"
+#include "tests/unit/pipeline/engine_fixture.hpp"
+
+namespace sendonce::test {
+namespace {
+
+std::uint64_t observed(const DurationHistogram& h) {
+  return std::accumulate(h.counts().begin(), h.counts().end(), std::uint64_t{0});
+}
+
+TEST_F(EngineTest, EachAnswerOfTheLedgerToAClaimIsCounted) {
+  arrive(message(1, token("aa")));
+  arrive(message(2, token("aa")));  // busy
+  transport.answer_status(200);
+  wait(seconds(1));
+  arrive(message(3, token("aa"), "e1", "other content"));
+  const auto& answers = counters().claim_answers;
+  EXPECT_EQ(answers[0], 1U) << "claimed";
+  EXPECT_GE(answers[1], 1U) << "busy";
+  EXPECT_EQ(answers[3], 1U) << "done";
+  EXPECT_EQ(answers[4], 1U) << "conflict";
+}
+
+TEST_F(EngineTest, CallsAreCountedByWhatCameBefore) {
+  start(AmbiguityPolicy::resend);
+  arrive(message(1, token("aa")));
+  transport.answer_status(503);  // nothing was sent
+  wait(seconds(12));
+  transport.answer_status(500);  // in doubt
+  wait(seconds(12));
+  transport.answer_status(200);
+  step();
+  EXPECT_EQ(counters().calls, 3U);
+  EXPECT_EQ(counters().repeats, 1U);
+  EXPECT_EQ(counters().repeats_in_doubt, 1U);
+  EXPECT_EQ(counters().accepted, 1U);
+}
+
+TEST_F(EngineTest, LatencyIsFromTheStreamToTheReceipt) {
+  Message m = message(1, token("aa"));
+  m.stored_at = WallTime(clock.wall() - seconds(20));
+  arrive(std::move(m));
+  transport.answer_status(200);
+  step();
+  const DurationHistogram& h = counters().accepted_after;
+  EXPECT_EQ(observed(h), 1U);
+  EXPECT_GE(h.sum_seconds(), 20.0);
+  EXPECT_LT(h.sum_seconds(), 21.0);
+  EXPECT_EQ(observed(engine->report().providers[0].counters.calls), 1U);
+}
+
+TEST_F(EngineTest, TheOldestMessageInHandIsKnown) {
+  wait(seconds(2));
+  EXPECT_FALSE(engine->report().classes[0].oldest_held);
+  Message old = message(1, token("aa"));
+  old.stored_at = WallTime(clock.wall() - minutes(1));
+  const WallTime stored = old.stored_at;
+  arrive(message(2, token("bb"), "e2"));
+  arrive(std::move(old));
+  wait(seconds(2));
+  EXPECT_EQ(engine->report().classes[0].oldest_held, stored);
+  transport.answer_status(200);
+  transport.answer_status(200);
+  wait(seconds(2));
+  EXPECT_FALSE(engine->report().classes[0].oldest_held);
+}
+
+constexpr const char* kTrace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+class RecordingLog final : public Log {
+ public:
+  void write(Level /*level*/, std::string_view event, std::span<const Field> fields) override {
+    std::string line(event);
+    for (const Field& f : fields) line.append(" ").append(f.name).append("=").append(f.value);
+    lines.push_back(std::move(line));
+  }
+  [[nodiscard]] bool enabled(Level /*level*/) const override { return true; }
+  std::vector<std::string> lines{};
+};
+
+class EngineTraceTest : public EngineTest {
+ protected:
+  EngineTraceTest() { log = std::make_unique<RecordingLog>(); }
+  const std::vector<std::string>& lines() const {
+    return static_cast<const RecordingLog&>(*log).lines;
+  }
+  std::size_t with_trace(std::string_view event) const {
+    std::size_t n = 0;
+    for (const std::string& line : lines())
+      n += line.starts_with(event) && line.ends_with(" trace_id=0af7651916cd43dd8448eb211c80319c")
+               ? 1
+               : 0;
+    return n;
+  }
+};
+
+TEST_F(EngineTraceTest, GoesToTheEventAndTheLog) {
+  Message m = message(1, token("aa"));
+  m.headers = {{"traceparent", kTrace}};
+  arrive(m);
+  transport.answer_status(500);
+  step();
+  EXPECT_EQ(with_trace("delivery.ended class=otp key="), 1U);
+  ASSERT_EQ(broker.published_on("sendonce.outcome.otp.unknown"), 1U);
+  for (const auto& [ticket, publication] : broker.published)
+    EXPECT_NE(publication.body.find(std::string("\"traceparent\":\"") + kTrace), std::string::npos);
+  m.seq = StreamSeq(2);
+  arrive(m);
+  EXPECT_EQ(with_trace("claim.duplicate"), 1U);
+  m.seq = StreamSeq(3);
+  m.body = "{";
+  arrive(m);
+  EXPECT_EQ(with_trace("message.undecodable class=otp sequence=3"), 1U);
+}
+
+TEST_F(EngineTraceTest, WithoutOneNothingIsSaid) {
+  arrive(message(1, token("aa")));
+  transport.answer_status(500);
+  step();
+  for (const std::string& line : lines()) EXPECT_EQ(line.find("trace"), std::string::npos) << line;
+  for (const auto& [ticket, publication] : broker.published)
+    EXPECT_EQ(publication.body.find("traceparent"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sendonce::test
