@@ -11,7 +11,7 @@ namespace sendonce {
 namespace {
 
 constexpr std::int64_t kVersion = 1;
-constexpr std::array<std::string_view, 7> kTopLevel{
+constexpr std::array<std::string_view, 8> kTopLevel{
     "config_version", "instance", "nats", "ledger", "metrics", "provider", "class", "defaults"};
 
 void report(Findings& findings, const Position& at, std::string field, std::string text,

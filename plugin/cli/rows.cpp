@@ -19,7 +19,7 @@ constexpr Duration kTimeout = std::chrono::seconds(10);
 using Json = nlohmann::ordered_json;
 
 AdminRequest request_of(std::string_view verb, const RowsOptions& o) {
-  AdminRequest r{.verb = std::string(verb), .arguments = {{"limit", std::to_string(o.limit)}}};
+  AdminRequest r{.verb = std::string(verb), .arguments = {{"limit", o.limit}}};
   if (!o.what.empty()) {
     const bool is_key = o.what.size() == 2 * Key::kSize && unhex(o.what).has_value();
     r.arguments.emplace_back(is_key ? "key" : "event", o.what);

@@ -82,11 +82,11 @@ std::string row_json(std::string_view scope, const Row& row) {
 
 Result<RowFilter> filter_from(const AdminRequest& request, const LedgerSecret& secret) {
   RowFilter filter;
-  const std::string key = request.text_or("key", "");
-  const std::string event = request.text_or("event", "");
-  const std::string recipient = request.text_or("recipient", "");
-  const std::string state = request.text_or("state", "");
-  const std::string scope = request.text_or("scope", "");
+  SO_TRY(const std::string key, request.text_or("key", ""));
+  SO_TRY(const std::string event, request.text_or("event", ""));
+  SO_TRY(const std::string recipient, request.text_or("recipient", ""));
+  SO_TRY(const std::string state, request.text_or("state", ""));
+  SO_TRY(const std::string scope, request.text_or("scope", ""));
   KeyMaker keys{Credential(secret.expose())};
   if (!key.empty()) {
     SO_TRY(filter.key, key_from(key));

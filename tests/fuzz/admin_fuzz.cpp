@@ -45,7 +45,8 @@ void check_question(std::string_view text, std::uint8_t kind) {
         ++handled;
         SO_ASSERT(request.arguments.size() == question.query.size());
         for (const auto& [name, value] : request.arguments) {
-          SO_ASSERT(request.text_or(name, "x") == value);
+          SO_ASSERT(request.text(name) == value.text);
+          static_cast<void>(request.flag_or(name, true));
           static_cast<void>(request.number_or(name, 1));
         }
         const auto again = format_admin_request(request);

@@ -77,19 +77,27 @@ HttpReply refused(const Error& error) {
   return problem(code.status, code.text, error.text);
 }
 
+const std::string* find(const AdminRequest& request, std::string_view argument) {
+  const auto at = std::ranges::find(request.arguments, argument,
+                                    [](const auto& a) { return std::string_view(a.first); });
+  return at == request.arguments.end() ? nullptr : &at->second.text;
+}
+
+Error wrong(const AdminRequest& request, std::string_view argument, std::string_view how) {
+  std::string text = request.verb;
+  text.append(": argument '").append(argument).append("' ").append(how);
+  return {Errc::invalid, std::move(text)};
+}
+
 // The arguments that the route knows, each once. HEAD is a GET without its body.
 Result<AdminRequest> request_of(const AdminRoute& route, const HttpQuestion& question) {
   AdminRequest request{.verb = std::string(route.verb)};
   for (const auto& [name, value] : question.query) {
-    std::string text(route.verb);
-    text.append(": ");
-    if (std::ranges::find(route.arguments, name) == route.arguments.end())
-      return fail(Errc::invalid, text.append("there is no argument '").append(name).append("'"));
-    const auto same = [&](const auto& given) { return given.first == name; };
-    if (std::ranges::any_of(request.arguments, same))
-      return fail(Errc::invalid, text.append("'").append(name).append("' is given twice"));
+    if (find(request, name) != nullptr)
+      return std::unexpected(wrong(request, name, "is given twice"));
     request.arguments.emplace_back(name, value);
   }
+  SO_CHECK(request.only(route.arguments));
   return request;
 }
 
@@ -104,12 +112,6 @@ void append_query_text(std::string& out, std::string_view text) {
       append_hex(out, {&c, 1});
     }
   }
-}
-
-const std::string* find(const AdminRequest& request, std::string_view argument) {
-  const auto at = std::ranges::find(request.arguments, argument,
-                                    [](const auto& a) { return std::string_view(a.first); });
-  return at == request.arguments.end() ? nullptr : &at->second;
 }
 
 struct Answer {
@@ -141,9 +143,22 @@ std::optional<Answer> split_answer(std::string_view bytes) {
 
 }  // namespace
 
-std::string AdminRequest::text_or(std::string_view argument, std::string other) const {
+Result<std::string> AdminRequest::text(std::string_view argument) const {
+  const std::string* value = find(*this, argument);
+  if (value == nullptr) return std::unexpected(wrong(*this, argument, "is missing"));
+  return *value;
+}
+
+Result<std::string> AdminRequest::text_or(std::string_view argument, std::string other) const {
   const std::string* value = find(*this, argument);
   return value == nullptr ? std::move(other) : *value;
+}
+
+Result<bool> AdminRequest::flag_or(std::string_view argument, bool other) const {
+  const std::string* value = find(*this, argument);
+  if (value == nullptr) return other;
+  if (*value == "true" || *value == "false") return *value == "true";
+  return std::unexpected(wrong(*this, argument, "must be true or false"));
 }
 
 Result<std::int64_t> AdminRequest::number_or(std::string_view argument, std::int64_t other) const {
@@ -153,9 +168,14 @@ Result<std::int64_t> AdminRequest::number_or(std::string_view argument, std::int
   const char* const end = value->data() + value->size();
   const auto read = std::from_chars(value->data(), end, number);
   if (read.ec == std::errc{} && read.ptr == end) return number;
-  std::string text = verb;
-  text.append(": '").append(argument).append("' must be a whole number");
-  return fail(Errc::invalid, std::move(text));
+  return std::unexpected(wrong(*this, argument, "must be a whole number"));
+}
+
+Result<void> AdminRequest::only(std::span<const std::string_view> known) const {
+  for (const auto& [argument, value] : arguments)
+    if (std::ranges::find(known, std::string_view(argument)) == known.end())
+      return std::unexpected(wrong(*this, argument, "is none that it knows"));
+  return {};
 }
 
 std::span<const AdminRoute> admin_routes() {
@@ -237,7 +257,7 @@ Result<std::string> format_admin_request(const AdminRequest& request) {
     out.push_back(std::exchange(separator, '&'));
     append_query_text(out, name);
     out.push_back('=');
-    append_query_text(out, value);
+    append_query_text(out, value.text);
   }
   out.append(" HTTP/1.1\r\nHost: sendonce\r\nConnection: close\r\n");
   if (route->method == "POST") out.append("Content-Length: 0\r\n");

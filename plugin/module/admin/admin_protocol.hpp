@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,13 +20,31 @@
 
 namespace sendonce {
 
+// An argument as it travels: a text, "true" or "false", digits.
+struct AdminValue {
+  std::string text{};
+
+  AdminValue(std::string t) : text(std::move(t)) {}
+  AdminValue(const char* t) : text(t) {}
+  AdminValue(bool value) : text(value ? "true" : "false") {}
+  AdminValue(std::int64_t value) : text(std::to_string(value)) {}
+  friend bool operator==(const AdminValue&, const AdminValue&) = default;
+};
+
 struct AdminRequest {
   std::string verb{};
-  std::vector<std::pair<std::string, std::string>> arguments{};
+  std::vector<std::pair<std::string, AdminValue>> arguments{};
 
-  [[nodiscard]] std::string text_or(std::string_view argument, std::string other) const;
-  // invalid: it is no whole number.
+  // Errors are `invalid` and name verb and argument: what is missing, or of another type.
+  [[nodiscard]] Result<std::string> text(std::string_view argument) const;
+  [[nodiscard]] Result<std::string> text_or(std::string_view argument, std::string other) const;
+  [[nodiscard]] Result<bool> flag_or(std::string_view argument, bool other) const;
   [[nodiscard]] Result<std::int64_t> number_or(std::string_view argument, std::int64_t other) const;
+  // Refuses an argument that is none of these: a typo must not be ignored.
+  [[nodiscard]] Result<void> only(std::span<const std::string_view> known) const;
+  [[nodiscard]] Result<void> only(std::initializer_list<std::string_view> known) const {
+    return only(std::span(known.begin(), known.size()));
+  }
 };
 
 // Who may ask: whoever may open the socket, or root and the service's own user alone.

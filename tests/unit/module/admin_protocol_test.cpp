@@ -83,8 +83,10 @@ TEST(AdminProtocol, ArgumentsAreThoseOfTheRouteAndGivenOnce) {
   EXPECT_THAT(asked.request.arguments,
               ElementsAre(Pair("state", "unknown"), Pair("limit", "-5"), Pair("event", "")));
   EXPECT_EQ(asked.request.number_or("limit", 1).value(), -5);
-  EXPECT_EQ(asked.request.text_or("state", "all"), "unknown");
-  EXPECT_EQ(asked.request.text_or("scope", "all"), "all");
+  EXPECT_EQ(asked.request.text_or("state", "all").value(), "unknown");
+  EXPECT_EQ(asked.request.text_or("scope", "all").value(), "all");
+  EXPECT_EQ(asked.request.text("event").value(), "");
+  EXPECT_EQ(asked.request.text("scope").error().text, "list: argument 'scope' is missing");
   for (const auto& query : std::vector<std::vector<std::pair<std::string, std::string>>>{
            {{"limt", "1"}}, {{"limit", "1"}, {"limit", "2"}}, {{"", ""}}, {{"State", "x"}}}) {
     const Asked refused = ask(question("GET", "/v1/rows", query));
@@ -97,9 +99,20 @@ TEST(AdminProtocol, ArgumentsAreThoseOfTheRouteAndGivenOnce) {
 TEST(AdminProtocol, ANumberThatIsNoneIsAnErrorAndNeverTheDefault) {
   for (const char* bad : {"", "x", "1x", " 1", "1.0", "9223372036854775808"}) {
     const AdminRequest request{.verb = "list", .arguments = {{"limit", bad}}};
-    EXPECT_EQ(request.number_or("limit", 1).error().text, "list: 'limit' must be a whole number")
+    EXPECT_EQ(request.number_or("limit", 1).error().text,
+              "list: argument 'limit' must be a whole number")
         << bad;
   }
+}
+
+TEST(AdminProtocol, AFlagIsTrueOrFalseAndNothingElse) {
+  const AdminRequest request{.verb = "v", .arguments = {{"a", true}, {"b", false}, {"c", "yes"}}};
+  EXPECT_TRUE(request.flag_or("a", false).value());
+  EXPECT_FALSE(request.flag_or("b", true).value());
+  EXPECT_TRUE(request.flag_or("d", true).value());
+  EXPECT_EQ(request.flag_or("c", true).error().text, "v: argument 'c' must be true or false");
+  EXPECT_EQ(request.only({"a", "b"}).error().text, "v: argument 'c' is none that it knows");
+  EXPECT_TRUE(request.only({"a", "b", "c"}));
 }
 
 TEST(AdminProtocol, ErrorsAreProblemsThatComeBackAsTheyWere) {
