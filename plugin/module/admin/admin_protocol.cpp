@@ -19,8 +19,8 @@ constexpr std::array<std::string_view, 6> kRowArguments{"key",   "event", "recip
                                                         "state", "scope", "limit"};
 constexpr std::array kRoutes{
     AdminRoute{"status", "GET", "/v1/status", AdminAccess::read, {}},
-    AdminRoute{"list", "GET", "/v1/rows", AdminAccess::read, kRowArguments},
-    AdminRoute{"inspect", "GET", "/v1/inspect", AdminAccess::read, kRowArguments},
+    AdminRoute{"list", "GET", "/v1/rows", AdminAccess::read, kRowArguments, true},
+    AdminRoute{"inspect", "GET", "/v1/inspect", AdminAccess::read, kRowArguments, true},
     AdminRoute{"reload", "POST", "/v1/reload", AdminAccess::operate, {}},
 };
 
@@ -187,8 +187,8 @@ bool may(AdminAccess access, uid_t peer, uid_t service) {
 }
 
 bool AdminReply::item(std::string_view json) {
-  SO_ASSERT(list_);
-  if (items_.size() + json.size() + 1 > room_) return false;
+  SO_ASSERT(room_.has_value());
+  if (items_.size() + json.size() + 1 > *room_) return false;
   if (!items_.empty()) items_.push_back(',');
   items_.append(json);
   return true;
@@ -202,7 +202,7 @@ void AdminReply::result(std::string json) {
 HttpReply AdminReply::finish(const Result<void>& outcome) && {
   if (!outcome) return refused(outcome.error());
   HttpReply reply;
-  if (!list_) {
+  if (!room_) {
     reply.body = std::move(result_);
   } else {
     reply.body.append(R"({"items":[)").append(items_).append("]");
@@ -241,8 +241,7 @@ HttpReply answer_admin(const HttpQuestion& question, uid_t service, std::size_t 
                    "only root and the user of the service may do that: use sudo, or sudo -u");
   const Result<AdminRequest> request = request_of(*route, question);
   if (!request) return refused(request.error());
-  AdminReply reply(reply_bytes);
-  if (!route->arguments.empty()) reply.list();
+  AdminReply reply(route->items ? std::optional(reply_bytes) : std::nullopt);
   const Result<void> outcome = handler(*request, reply);
   return std::move(reply).finish(outcome);
 }

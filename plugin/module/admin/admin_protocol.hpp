@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,6 +57,7 @@ struct AdminRoute {
   std::string_view path{};
   AdminAccess access = AdminAccess::read;
   std::span<const std::string_view> arguments{};
+  bool items = false;  // the answer is a list
 };
 [[nodiscard]] std::span<const AdminRoute> admin_routes();
 // GET, for everybody, in texts of their own; served on a TCP listener, too.
@@ -66,20 +68,19 @@ inline constexpr std::array<std::string_view, 3> kPublicPaths{"/metrics", "/live
 // Collects the body of one answer: items first, then the result's members.
 class AdminReply {
  public:
-  explicit AdminReply(std::size_t room) : room_(room) {}  // bytes of items
+  // `room`: bytes of items; none: the answer is no list.
+  explicit AdminReply(std::optional<std::size_t> room = std::nullopt) : room_(room) {}
   // A JSON object. False: it would be too much for one answer; stop and say so in the result.
   [[nodiscard]] bool item(std::string_view json);
   // A JSON object; {} when never called. Where there may be items, it becomes "items" and its own.
   void result(std::string json);
-  void list() { list_ = true; }  // there may be items
 
   [[nodiscard]] HttpReply finish(const Result<void>& outcome) &&;
 
  private:
-  std::size_t room_;
+  std::optional<std::size_t> room_;
   std::string items_{};
   std::string result_ = "{}";
-  bool list_ = false;
 };
 
 // Must not throw.

@@ -65,7 +65,8 @@ def main():
         judge = Judge(path, json.load(file))
     for place, item in judge.document["paths"].items():
         for method in item:
-            judge.check(method.upper(), place, 200)
+            asks_more = any(p.get("required") for p in item[method].get("parameters", []))
+            judge.check(method.upper(), place, 400 if asks_more else 200)
             judge.undescribed("DELETE", place, 405)
             judge.undescribed(method.upper(), place + "/x", 404)
     found = judge.check("GET", f"/v1/inspect?event={event}", 200)
