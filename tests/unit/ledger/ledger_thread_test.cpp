@@ -140,8 +140,9 @@ TEST_F(LedgerThreadTest, AnswersEachTicketOnce) {
   lane_->take(none);
   EXPECT_TRUE(none.empty());
   EXPECT_EQ(lane_->stats().rows, 1000U);
-  const auto& commits = lane_->stats().commits.counts();
-  EXPECT_GE(std::accumulate(commits.begin(), commits.end(), 0U), 1U);
+  const LedgerStats stats = lane_->stats();
+  const auto& commits = stats.commits.counts();
+  EXPECT_GE(std::accumulate(commits.begin(), commits.end(), std::uint64_t{0}), 1U);
 }
 
 TEST_F(LedgerThreadTest, TakesTogetherWhatQueuesDuringACommit) {

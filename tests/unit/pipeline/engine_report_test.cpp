@@ -91,9 +91,8 @@ class EngineTraceTest : public EngineTest {
   std::size_t with_trace(std::string_view event) const {
     std::size_t n = 0;
     for (const std::string& line : lines())
-      n += line.starts_with(event) && line.ends_with(" trace_id=0af7651916cd43dd8448eb211c80319c")
-               ? 1
-               : 0;
+      if (line.starts_with(event) && line.ends_with(" trace_id=0af7651916cd43dd8448eb211c80319c"))
+        ++n;
     return n;
   }
 };
