@@ -63,6 +63,7 @@ class Loop {
                        pollfd{.fd = epoll_, .events = POLLIN, .revents = 0}};
       ::poll(ready.data(), ready.size(), wait_ms());
       if (ready[0].revents != 0) break;
+      gone_ = false;
       MHD_run(daemon_.get());
       end_the_old();
     }
@@ -76,6 +77,8 @@ class Loop {
   };
 
   [[nodiscard]] int wait_ms() const {
+    // There is room again: only its next turn makes libmicrohttpd look at the listening socket.
+    if (gone_) return 0;
     constexpr MHD_UNSIGNED_LONG_LONG kLongest = 60'000;
     MHD_UNSIGNED_LONG_LONG wait = kLongest;
     if (MHD_get_timeout(daemon_.get(), &wait) == MHD_NO) wait = kLongest;
@@ -105,6 +108,7 @@ class Loop {
       loop.clients_.push_back({fd, loop.clock_.mono()});
     } else {
       std::erase_if(loop.clients_, [&](const Client& c) { return c.fd == fd; });
+      loop.gone_ = true;
     }
   }
 
@@ -180,6 +184,7 @@ class Loop {
   int wake_;
   int epoll_ = -1;
   std::vector<Client> clients_{};  // the oldest first
+  bool gone_ = false;              // one of them, in this turn
   std::unique_ptr<MHD_Daemon, DaemonCloser> daemon_{};
 };
 

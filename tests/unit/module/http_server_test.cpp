@@ -3,6 +3,7 @@
 #include <atomic>
 #include <csignal>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -39,6 +40,7 @@ class HttpServerTest : public ::testing::Test {
     port_ = port_of(socket->get());
     const auto started = server_->start(*std::move(socket), "so-test", [this](const auto& q) {
       ++handled_;
+      const std::lock_guard lock(mutex_);
       question_ = q;
       return reply_;
     });
@@ -48,9 +50,15 @@ class HttpServerTest : public ::testing::Test {
     return get(connect_loopback(port_).get(), target, method);
   }
 
+  [[nodiscard]] HttpQuestion asked() {
+    const std::lock_guard lock(mutex_);
+    return question_;
+  }
+
   std::unique_ptr<Clock> clock_ = make_system_clock();
   std::atomic<int> handled_{0};
-  HttpQuestion question_{};
+  std::mutex mutex_{};
+  HttpQuestion question_{};  // under mutex_
   HttpReply reply_{.body = "{}\n"};
   std::uint16_t port_ = 0;
   std::optional<HttpServer> server_{};
@@ -64,9 +72,10 @@ TEST_F(HttpServerTest, AnswersOneRequestAConnection) {
   EXPECT_THAT(seen.head, HasSubstr("Content-Type: application/json"));
   EXPECT_THAT(seen.head, HasSubstr("Content-Length: 3"));
   EXPECT_THAT(seen.head, HasSubstr("Connection: close"));
-  EXPECT_EQ(question_.method, "GET");
-  EXPECT_EQ(question_.path, "/x");
-  EXPECT_FALSE(question_.peer) << "TCP does not say who asks";
+  const HttpQuestion question = asked();
+  EXPECT_EQ(question.method, "GET");
+  EXPECT_EQ(question.path, "/x");
+  EXPECT_FALSE(question.peer) << "TCP does not say who asks";
 }
 
 TEST_F(HttpServerTest, AnAnswerToHeadHasNoBody) {
@@ -80,8 +89,9 @@ TEST_F(HttpServerTest, AnAnswerToHeadHasNoBody) {
 TEST_F(HttpServerTest, TheQueryComesDecodedAndInOrder) {
   start();
   EXPECT_EQ(ask("/a%20b?event=ord%2F1&x=&event=a+b&flag&u=%C3%A9").status, 200);
-  EXPECT_EQ(question_.path, "/a b");
-  EXPECT_THAT(question_.query,
+  const HttpQuestion question = asked();
+  EXPECT_EQ(question.path, "/a b");
+  EXPECT_THAT(question.query,
               ElementsAre(Pair("event", "ord/1"), Pair("x", ""), Pair("event", "a b"),
                           Pair("flag", ""), Pair("u", "\xC3\xA9")));
 }
