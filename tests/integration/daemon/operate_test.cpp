@@ -104,11 +104,11 @@ TEST_F(OperateTest, TheAdminApiIsAsItsDocumentSays) {
   publish(0, 3);
   ASSERT_TRUE(settled());
   const std::string said = world_->path("judge");
-  auto judge = Process::start(  // Debian's: the one that has python3-jsonschema.
-      {.program = "/usr/bin/python3",
-       .args = {"-B", SENDONCE_ADMIN_API, world_->config().instance.socket,
-                SENDONCE_SOURCE_DIR "/config/schema/admin-api.json", "e1"},
-       .output = said});
+  // Debian's: the one that has python3-jsonschema.
+  auto judge = Process::start({.program = "/usr/bin/python3",
+                               .args = {"-B", SENDONCE_ADMIN_API, world_->config().instance.socket,
+                                        SENDONCE_SOURCE_DIR "/config/schema/admin-api.json", "e1"},
+                               .output = said});
   ASSERT_TRUE(judge.has_value()) << judge.error().text;
   const auto exit = judge->wait(seconds(60));
   ASSERT_TRUE(exit.has_value());
