@@ -58,7 +58,7 @@ struct HttpSeen {
   std::string body{};
 };
 
-inline HttpSeen exchange(int fd, std::string_view request) {
+inline HttpSeen say_http(int fd, std::string_view request) {
   send_all(fd, request);
   const std::string all = read_to_end(fd);
   const std::size_t end = all.find("\r\n\r\n");
@@ -71,7 +71,7 @@ inline HttpSeen exchange(int fd, std::string_view request) {
 inline HttpSeen get(int fd, std::string_view target, std::string_view method = "GET") {
   std::string request(method);
   request.append(" ").append(target).append(" HTTP/1.1\r\nHost: test\r\n\r\n");
-  return exchange(fd, request);
+  return say_http(fd, request);
 }
 
 }  // namespace sendonce::test

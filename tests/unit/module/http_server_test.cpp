@@ -107,7 +107,7 @@ TEST_F(HttpServerTest, WhatIsNoRequestIsNeverHandled) {
   for (const std::string_view junk :
        {"\x16\x03\x01\x02garbage\r\n\r\n", "GET /x\r\n\r\n", "GET /x HTTP/1.1\r\n\r\n",
         "GET /x HTTP/9.9\r\nHost: a\r\n\r\n", "GET /x HTTP/1.1\r\nHost a\r\n\r\n"}) {
-    const HttpSeen seen = exchange(connect_loopback(port_).get(), junk);
+    const HttpSeen seen = say_http(connect_loopback(port_).get(), junk);
     EXPECT_TRUE(seen.status == 0 || seen.status >= 400) << junk << " got " << seen.status;
   }
   EXPECT_EQ(handled_, 0);
@@ -120,10 +120,10 @@ TEST_F(HttpServerTest, ABodyIsRefused) {
        {"Content-Length: 2\r\n\r\n{}", "Content-Length: 9999999\r\n\r\n",
         "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"}) {
     std::string request = "POST /x HTTP/1.1\r\nHost: test\r\n";
-    EXPECT_EQ(exchange(connect_loopback(port_).get(), request += more).status, 413) << more;
+    EXPECT_EQ(say_http(connect_loopback(port_).get(), request += more).status, 413) << more;
   }
   EXPECT_EQ(handled_, 0);
-  EXPECT_EQ(exchange(connect_loopback(port_).get(),
+  EXPECT_EQ(say_http(connect_loopback(port_).get(),
                      "POST /x HTTP/1.1\r\nHost: test\r\nContent-Length: 0\r\n\r\n")
                 .status,
             200);
@@ -135,7 +135,7 @@ TEST_F(HttpServerTest, AHeadThatIsTooLongIsRefused) {
   const int status = ask("/" + path).status;
   EXPECT_TRUE(status == 414 || status == 431) << status;
   std::string request = "GET / HTTP/1.1\r\nHost: test\r\nX: ";
-  const HttpSeen seen = exchange(connect_loopback(port_).get(), request.append(path) += "\r\n\r\n");
+  const HttpSeen seen = say_http(connect_loopback(port_).get(), request.append(path) += "\r\n\r\n");
   EXPECT_TRUE(seen.status == 431 || seen.status == 413) << seen.status;
   EXPECT_EQ(handled_, 0);
 }
@@ -145,7 +145,7 @@ TEST_F(HttpServerTest, ARequestMayComeInPieces) {
   const UniqueFd fd = connect_loopback(port_);
   for (const char byte : std::string_view("GET /x HTTP/1.1\r\nHost: test\r\n\r"))
     send_all(fd.get(), {&byte, 1});
-  EXPECT_EQ(exchange(fd.get(), "\n").status, 200);
+  EXPECT_EQ(say_http(fd.get(), "\n").status, 200);
 }
 
 TEST_F(HttpServerTest, WhoTricklesIsClosedAfterItsLife) {
