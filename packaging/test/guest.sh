@@ -110,6 +110,8 @@ part_first_run() {
   is "state" active "$(property ActiveState)"
   soon 20 "ready" is_ready
   is "admin socket" "660 sendonce:sendonce" "$(mode_of /run/sendonce/admin.sock)"
+  curl -sf --unix-socket /run/sendonce/admin.sock http://sendonce/readyz >/dev/null ||
+    bad "/readyz does not answer"
   is "credentials seen by the service alone" 500 \
     "$(stat -c %a /run/credentials/$unit.service 2>/dev/null || echo 500)"
   publish 1 && publish 1
