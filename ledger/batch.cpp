@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "ledger/operator_rules.hpp"
 #include "plugin/core/assert.hpp"
 
 namespace sendonce {
@@ -47,6 +48,7 @@ Result<LedgerReply> Batch::apply(const TicketedRequest& request) {
                           if (!found) return Found{};
                           return Found{std::make_unique<Row>(std::move(found->row))};
                         },
+                        [&](const Resolve& r) { return apply_resolve(r); },
                     },
                     request.request);
 }
@@ -135,6 +137,20 @@ Result<LedgerReply> Batch::apply_dead_letter_done(const DeadLetterDone& done) {
   SO_CHECK(store_.update(id, *row, row->key));
   track(id, due_before, false, *row);
   return Removed{};
+}
+
+Result<LedgerReply> Batch::apply_resolve(const Resolve& request) {
+  SO_TRY(auto found, store_.find(request.scope, request.key));
+  if (!found) return decide_resolve(std::nullopt, request, context()).reply;
+  const RowId id = found->id;
+  const auto due_before = due_time(found->row, life_.incarnation);
+  const bool open_before = !has_ended(found->row.state);
+  ResolveDecision decision = decide_resolve(std::move(found->row), request, context());
+  if (!decision.write) return std::move(decision.reply);
+  SO_CHECK(store_.update(id, *decision.write, request.key));
+  track(id, due_before, open_before, *decision.write);
+  events_.add_outcome(*decision.write, "");
+  return std::move(decision.reply);
 }
 
 Result<LedgerReply> Batch::apply_sweep(const Sweep& sweep) {
