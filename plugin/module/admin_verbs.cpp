@@ -26,15 +26,6 @@ std::optional<State> state_from(std::string_view text) {
   return std::nullopt;
 }
 
-Result<Key> key_from(const std::string& text) {
-  const auto bytes = unhex(text);
-  if (!bytes || bytes->size() != Key::kSize)
-    return fail(Errc::invalid, "key: 64 hex digits are wanted, as `sendonce key` prints them");
-  Key key;
-  std::copy(bytes->begin(), bytes->end(), key.bytes.begin());
-  return key;
-}
-
 Json held_json(const std::vector<HeldDelivery>& deliveries) {
   Json out = Json::array();
   for (const HeldDelivery& d : deliveries)
@@ -49,6 +40,15 @@ Json held_json(const std::vector<HeldDelivery>& deliveries) {
 }
 
 }  // namespace
+
+Result<Key> key_from(const std::string& text) {
+  const auto bytes = unhex(text);
+  if (!bytes || bytes->size() != Key::kSize)
+    return fail(Errc::invalid, "key: 64 hex digits are wanted, as `sendonce key` prints them");
+  Key key;
+  std::copy(bytes->begin(), bytes->end(), key.bytes.begin());
+  return key;
+}
 
 std::string row_json(std::string_view scope, const Row& row) {
   Json receipts = Json::array();
@@ -106,7 +106,9 @@ Result<RowFilter> filter_from(const AdminRequest& request, const LedgerSecret& s
 Result<void> list_rows(const LmdbLedger& ledger, const HeldLookup& held,
                        const AdminRequest& request, AdminReply& reply) {
   if (request.verb != "list" && request.verb != "inspect")
-    return fail(Errc::invalid, "no such verb; known are status, metrics, reload, list, inspect");
+    return fail(Errc::invalid,
+                "no such verb; known are status, metrics, reload, list, inspect, row, resolve, "
+                "replay, pause, resume");
   SO_CHECK(request.only({"key", "event", "recipient", "state", "scope", "limit"}));
   SO_TRY(const RowFilter filter, filter_from(request, ledger.secret()));
   SO_TRY(std::int64_t limit, request.number_or("limit", kRowsDefault));

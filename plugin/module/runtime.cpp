@@ -10,6 +10,7 @@
 #include "plugin/core/random.hpp"
 #include "plugin/module/admin_verbs.hpp"
 #include "plugin/module/metrics.hpp"
+#include "plugin/module/operator_verbs.hpp"
 #include "plugin/module/status.hpp"
 
 namespace sendonce {
@@ -115,6 +116,8 @@ Result<void> Runtime::make_parts(Parts& p) {
                                                     .secret = p.ledger->secret().expose(),
                                                     .seed = system_seed()},
                                       p.composition.classes, p.composition.slots);
+  SO_TRY(pauses_, Pauses::load(config_.instance.state_dir));
+  apply_pauses(config_, pauses_, *p.engine);
   p.engine_thread = std::make_unique<EngineThread>(*p.engine, *p.transport, clock_);
   p.admin = std::make_unique<AdminServer>(clock_, events_);
   return {};
@@ -270,6 +273,14 @@ Result<void> Runtime::handle(const AdminRequest& request, AdminReply& reply) {
   if (request.verb == "reload") {
     SO_CHECK(request.only({}));
     return reload_errand_.ask(kReloadWithin);
+  }
+  if (is_operator_verb(request.verb)) {
+    OperatorView view;
+    {
+      const std::lock_guard lock(mutex_);
+      view = operator_view(config_);
+    }
+    return operate(view, *parts_->engine_thread, pauses_, events_, request, reply);
   }
   const HeldLookup held = [this](LookupHash event) { return held_of(event); };
   return list_rows(*parts_->ledger, held, request, reply);

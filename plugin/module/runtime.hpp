@@ -19,6 +19,7 @@
 #include "plugin/module/engine_thread.hpp"
 #include "plugin/module/host_errand.hpp"
 #include "plugin/module/host_events.hpp"
+#include "plugin/module/pauses.hpp"
 #include "plugin/transport/h2/h2_transport.hpp"
 
 namespace sendonce {
@@ -68,6 +69,7 @@ class Runtime {
   mutable std::mutex mutex_{};  // over parts_ and config_, against [any] calls
   std::unique_ptr<Parts> parts_{};
   HostErrand reload_errand_{};
+  Pauses pauses_{};  // admin thread, once started
 };
 
 }  // namespace sendonce

@@ -17,12 +17,14 @@ struct ClassReport {
   ClassCounters counters{};
   std::size_t held = 0;
   std::string not_ready{};  // why it does not take messages; empty: it does
+  std::string paused{};     // by whom and why; empty: it is not
 };
 
 struct ProviderReport {
   ProviderCounters counters{};
   std::vector<std::pair<std::string, Hold>> holds{};
   bool invalidations_held = false;
+  std::string paused{};
   std::size_t queued = 0;
   PoolState pool{};
 };

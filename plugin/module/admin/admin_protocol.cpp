@@ -98,6 +98,10 @@ Result<std::string> AdminRequest::text_or(std::string_view argument, std::string
   return typed(*this, argument, std::move(other), "a text");
 }
 
+Result<bool> AdminRequest::flag_or(std::string_view argument, bool other) const {
+  return typed(*this, argument, other, "true or false");
+}
+
 Result<std::int64_t> AdminRequest::number_or(std::string_view argument, std::int64_t other) const {
   return typed(*this, argument, other, "a whole number");
 }

@@ -30,6 +30,7 @@ struct AdminRequest {
   // Errors are `invalid` and name verb and argument: a wrong type, or a text that is missing.
   [[nodiscard]] Result<std::string> text(std::string_view argument) const;
   [[nodiscard]] Result<std::string> text_or(std::string_view argument, std::string other) const;
+  [[nodiscard]] Result<bool> flag_or(std::string_view argument, bool other) const;
   [[nodiscard]] Result<std::int64_t> number_or(std::string_view argument, std::int64_t other) const;
   // Refuses an argument that is none of these: a typo must not be ignored.
   [[nodiscard]] Result<void> only(std::initializer_list<std::string_view> known) const;
