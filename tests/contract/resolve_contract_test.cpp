@@ -223,7 +223,7 @@ TEST_P(ResolveContract, ADecisionSurvivesARestart) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, ResolveContract, testing::Values(&make_memory_rig, &make_lmdb_rig),
-                         [](const auto& info) { return info.index == 0 ? "memory" : "lmdb"; });
+                         [](const auto& of) { return of.index == 0 ? "memory" : "lmdb"; });
 
 }  // namespace
 }  // namespace sendonce::test
