@@ -49,6 +49,12 @@ Result<LedgerReply> Batch::apply(const TicketedRequest& request) {
                           return Found{std::make_unique<Row>(std::move(found->row))};
                         },
                         [&](const Resolve& r) { return apply_resolve(r); },
+                        [&](const SetDevice& r) { return apply_set_device(r); },
+                        [&](const FindDevice& r) -> Result<LedgerReply> {
+                          FoundDevice found;
+                          SO_TRY(found.row, store_.device(r.hash));
+                          return found;
+                        },
                     },
                     request.request);
 }
@@ -151,6 +157,30 @@ Result<LedgerReply> Batch::apply_resolve(const Resolve& request) {
   track(id, due_before, open_before, *decision.write);
   events_.add_outcome(*decision.write, "");
   return std::move(decision.reply);
+}
+
+// Whoever says so knows more than the last answer of a provider: no rule but the last word.
+Result<LedgerReply> Batch::apply_set_device(const SetDevice& request) {
+  FoundDevice before;
+  SO_TRY(before.row, store_.device(request.hash));
+  DeviceRow row{.since = now_};
+  if (request.state) {
+    row.state = *request.state;
+    SO_CHECK(store_.put_device(request.hash, row));
+  } else {
+    SO_CHECK(store_.remove_device(request.hash));
+  }
+  const std::string reason = printable(request.text, kReasonMax);
+  events_.add_device({.hash = request.hash,
+                      .device = row,
+                      .active = !request.state,
+                      .kind = request.kind,
+                      .ref = {},
+                      .reason = reason,
+                      .provider = request.provider,
+                      .provider_time = false,
+                      .fence = Fence(life_.next_fence++)});
+  return before;
 }
 
 Result<LedgerReply> Batch::apply_sweep(const Sweep& sweep) {

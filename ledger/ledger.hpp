@@ -20,6 +20,7 @@
 #include <variant>
 #include <vector>
 
+#include "ledger/decisions.hpp"
 #include "ledger/row.hpp"
 #include "plugin/core/clock.hpp"
 #include "plugin/core/error.hpp"
@@ -110,28 +111,8 @@ struct Find {
   Key key{};
 };
 
-// What a person decides about a row that has ended (docs/operations.md, "Deciding"). Nothing is
-// sent by it: a row that is to be sent again waits for a message that claims it.
-struct Resolve {
-  enum class As : std::uint8_t {
-    accepted,  // of an unknown row: it was sent
-    failed,    // of an unknown row: it was not, or nobody cares any more
-    resend,    // of an unknown row: the next message with its key may send it once more
-    replay,    // the same, of a row that failed unsent; with `force` of any that has ended
-    drop,      // its dead letter is thrown away; the row stays as it ended
-  };
-  ScopeIndex scope{};
-  Key key{};
-  As as = As::accepted;
-  bool force = false;
-  Duration expires{};                   // resend, replay: no attempt starts later than that
-  WallTime not_after{WallTime::max()};  // nor than this
-  Duration retention{};
-  std::string text{};  // who and why: stored with the row and told in its event
-};
-
 using LedgerRequest = std::variant<ClaimRequest, Settlement, DeadLetterDone, OutboxRead,
-                                   OutboxRemove, Sweep, Find, Resolve>;
+                                   OutboxRemove, Sweep, Find, Resolve, SetDevice, FindDevice>;
 
 struct TicketedRequest {
   Ticket ticket{};
@@ -199,15 +180,8 @@ struct Found {
   std::unique_ptr<Row> row{};  // null: none. Apart, since a row would make every reply large
 };
 
-struct Resolved {
-  std::string refused{};  // why nothing was changed; empty: it was done
-  State state = State::waiting;
-  Effect effect = Effect::not_sent;
-  std::uint32_t revision = 0;
-  WallTime deadline{};
-};
-
-using LedgerReply = std::variant<ClaimReply, Settled, Removed, OutboxPage, Swept, Found, Resolved>;
+using LedgerReply =
+    std::variant<ClaimReply, Settled, Removed, OutboxPage, Swept, Found, Resolved, FoundDevice>;
 
 struct TicketedReply {
   Ticket ticket{};

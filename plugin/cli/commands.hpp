@@ -110,6 +110,17 @@ struct ResolveOptions {
 };
 int resolve(const Common& common, const ResolveOptions& options);
 
+struct DeviceOptions {
+  std::string hash{};  // empty: the token is on standard input
+  std::string provider{};
+  std::string state{};
+  std::string reason{};
+  std::int64_t limit = 100;
+};
+int device_show(const Common& common, const DeviceOptions& options);
+int device_list(const Common& common, const DeviceOptions& options);
+int device_set(const Common& common, const DeviceOptions& options);
+
 struct PauseOptions {
   std::string name{};
   std::string kind{};  // class or provider; empty: whichever has the name

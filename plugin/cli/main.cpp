@@ -28,6 +28,7 @@ struct Commands {
   DlqOptions dlq{};
   ResolveOptions resolve{};
   PauseOptions pause{};
+  DeviceOptions device{};
   TailOptions tail{};
   DemoOptions demo{};
   BenchOptions bench{};
@@ -245,6 +246,37 @@ void add_decisions(CLI::App& app, Commands& c) {
   }
 }
 
+void add_device(CLI::App& app, Commands& c) {
+  auto* device = command(app, "device", "What the ledger remembers of devices",
+                         "sendonce device list --state invalid");
+  device->require_subcommand(1);
+  DeviceOptions& o = c.device;
+  auto* list = command(*device, "list", "List devices that are not simply active",
+                       "sendonce device list --state invalid --json");
+  list->add_option("--state", o.state, "invalid, mismatch, suspect or revoked");
+  list->add_option("--limit", o.limit, "At most so many")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  auto* show = command(*device, "show", "Show one, by its hash or by its token on standard input",
+                       "sendonce device show --provider apns < token.txt");
+  auto* set =
+      command(*device, "set", "Say what one is, by its hash or by its token on standard input",
+              "sendonce device set 9c1f... --provider apns --state revoked --reason stolen");
+  for (auto* sub : {show, set}) {
+    sub->add_option("hash", o.hash,
+                    "32 hex digits; without it a token, or a target as JSON, is read");
+    auto* provider = sub->add_option("--provider", o.provider, "Its provider");
+    if (sub == set) provider->required();
+  }
+  set->add_option("--state", o.state, "active, invalid, mismatch, suspect or revoked")
+      ->check(CLI::IsMember({"active", "invalid", "mismatch", "suspect", "revoked"}))
+      ->required();
+  set->add_option("--reason", o.reason, "Why; told in the event")->required();
+  list->callback([&c] { c.chosen = [&c] { return device_list(c.common, c.device); }; });
+  show->callback([&c] { c.chosen = [&c] { return device_show(c.common, c.device); }; });
+  set->callback([&c] { c.chosen = [&c] { return device_set(c.common, c.device); }; });
+}
+
 void add_live_commands(CLI::App& app, Commands& c) {
   auto* s = command(app, "status", "What the daemon is doing", "sendonce status --json");
   s->callback([&c] { c.chosen = [&c] { return status(c.common); }; });
@@ -362,6 +394,7 @@ int run(int argc, char** argv) {
   add_ledger(app, c);
   add_dlq(app, c);
   add_decisions(app, c);
+  add_device(app, c);
   add_live_commands(app, c);
   add_demo(app, c);
   add_bench(app, c);

@@ -108,7 +108,7 @@ Result<void> list_rows(const LmdbLedger& ledger, const HeldLookup& held,
   if (request.verb != "list" && request.verb != "inspect")
     return fail(Errc::invalid,
                 "no such verb; known are status, metrics, reload, list, inspect, row, resolve, "
-                "replay, pause, resume");
+                "replay, pause, resume, device_show, device_list, device_set");
   SO_CHECK(request.only({"key", "event", "recipient", "state", "scope", "limit"}));
   SO_TRY(const RowFilter filter, filter_from(request, ledger.secret()));
   SO_TRY(std::int64_t limit, request.number_or("limit", kRowsDefault));

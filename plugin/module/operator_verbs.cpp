@@ -24,29 +24,6 @@ template <class T>
   return std::move(*found);
 }
 
-// Who and why. `needed`: without a reason it is refused.
-struct Signature {
-  std::string by{};
-  std::string reason{};
-};
-
-Result<Signature> signature_of(const AdminRequest& request, bool needed) {
-  Signature out;
-  SO_TRY(out.by, request.text("by"));
-  SO_TRY(out.reason, request.text_or("reason", ""));
-  if (out.by.empty()) return fail(Errc::invalid, "by: who decides must be named");
-  if (needed && out.reason.empty())
-    return fail(Errc::invalid, "reason: a decision like this needs one (--reason TEXT)");
-  return out;
-}
-
-std::string signed_text(std::string_view deed, const Signature& signature) {
-  std::string out(deed);
-  out += " by " + signature.by;
-  if (!signature.reason.empty()) out += ": " + signature.reason;
-  return out;
-}
-
 template <class Items, class Name>
 std::optional<std::uint16_t> index_of(const Items& items, std::string_view wanted, Name name) {
   const auto at = std::ranges::find(items, wanted, name);
@@ -226,11 +203,29 @@ Result<void> pause(const OperatorView& view, EngineThread& engine, Pauses& pause
 
 }  // namespace
 
+Result<Signature> signature_of(const AdminRequest& request, bool needed) {
+  Signature out;
+  SO_TRY(out.by, request.text("by"));
+  SO_TRY(out.reason, request.text_or("reason", ""));
+  if (out.by.empty()) return fail(Errc::invalid, "by: who decides must be named");
+  if (needed && out.reason.empty())
+    return fail(Errc::invalid, "reason: a decision like this needs one (--reason TEXT)");
+  return out;
+}
+
+std::string signed_text(std::string_view deed, const Signature& signature) {
+  std::string out(deed);
+  out += " by " + signature.by;
+  if (!signature.reason.empty()) out += ": " + signature.reason;
+  return out;
+}
+
 OperatorView operator_view(const Config& config) {
   OperatorView view;
   for (const ClassConfig& c : config.classes)
     view.classes.push_back({.name = c.name, .expires = c.expires, .retention = c.retention});
-  for (const ProviderConfig& p : config.providers) view.providers.push_back(p.name);
+  for (const ProviderConfig& p : config.providers)
+    view.providers.push_back({.name = p.name, .kind = std::string(name(p.kind))});
   return view;
 }
 

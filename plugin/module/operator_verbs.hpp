@@ -23,10 +23,23 @@ struct OperatorView {
     Duration expires{};
     Duration retention{};
   };
+  struct Provider {
+    std::string name{};
+    std::string kind{};
+  };
   std::vector<Class> classes{};
-  std::vector<std::string> providers{};
+  std::vector<Provider> providers{};
 };
 [[nodiscard]] OperatorView operator_view(const Config& config);
+
+// Who decides and why. `needed`: without a reason it is refused.
+struct Signature {
+  std::string by{};
+  std::string reason{};
+};
+[[nodiscard]] Result<Signature> signature_of(const AdminRequest& request, bool needed);
+// "DEED by WHO: WHY"
+[[nodiscard]] std::string signed_text(std::string_view deed, const Signature& signature);
 
 [[nodiscard]] bool is_operator_verb(std::string_view verb);
 

@@ -57,6 +57,8 @@ class Runtime {
   [[nodiscard]] InstanceState judge() const;
   [[nodiscard]] Result<void> reload_as_asked();
   [[nodiscard]] Result<void> handle(const AdminRequest& request, AdminReply& reply);
+  [[nodiscard]] Result<void> handle_person(const AdminRequest& request, AdminReply& reply);
+  [[nodiscard]] Result<DeviceHash> device_hash(std::uint16_t provider, const Target& target) const;
   [[nodiscard]] std::vector<HeldDelivery> held_of(LookupHash event) const;
 
   std::string path_;

@@ -222,6 +222,58 @@ TEST_P(ResolveContract, ADecisionSurvivesARestart) {
   static_cast<void>(claim(1));
 }
 
+// ---- devices ----------------------------------------------------------------------------------
+
+DeviceHash device_of(std::uint8_t number) {
+  DeviceHash hash;
+  hash.bytes.fill(number);
+  return hash;
+}
+
+TEST_P(ResolveContract, ADeviceIsWhatAPersonSays) {
+  const auto set = [&](std::optional<DeviceState> state) {
+    return reply_as<FoundDevice>(go(SetDevice{.hash = device_of(1),
+                                              .kind = "apns",
+                                              .provider = "apns",
+                                              .state = state,
+                                              .text = "called so by alice: stolen"}));
+  };
+  const auto known = [&] {
+    return reply_as<FoundDevice>(go(FindDevice{.hash = device_of(1)})).row;
+  };
+  EXPECT_FALSE(known().has_value());
+  EXPECT_FALSE(set(DeviceState::revoked).row.has_value());
+  ASSERT_TRUE(known().has_value());
+  EXPECT_EQ(known()->state, DeviceState::revoked);
+  EXPECT_EQ(known()->since, now_);
+  ClaimRequest request = claim_of(1);
+  request.device = DeviceClaim{.hash = device_of(1), .registered_at = now_ - hours(1)};
+  EXPECT_EQ(reply_as<Done>(go(request)).state, State::suppressed)
+      << "a revoked device gets nothing";
+  rig_->restart();
+  EXPECT_EQ(known()->state, DeviceState::revoked);
+  EXPECT_EQ(set(std::nullopt).row->state, DeviceState::revoked);
+  EXPECT_FALSE(known().has_value());
+  request = claim_of(2);
+  request.device = DeviceClaim{.hash = device_of(1), .registered_at = now_ - hours(1)};
+  static_cast<void>(reply_as<Claimed>(go(request)));
+  const std::string events = outbox_text();
+  EXPECT_THAT(events, HasSubstr("sendonce.device.apns.revoked"));
+  EXPECT_THAT(events, HasSubstr("sendonce.device.apns.active"));
+  EXPECT_THAT(events, HasSubstr("by alice: stolen"));
+}
+
+TEST_P(ResolveContract, ASuspectDeviceStillGetsIt) {
+  static_cast<void>(go(SetDevice{.hash = device_of(1),
+                                 .kind = "apns",
+                                 .provider = "apns",
+                                 .state = DeviceState::suspect,
+                                 .text = "t"}));
+  ClaimRequest request = claim_of(1);
+  request.device = DeviceClaim{.hash = device_of(1), .registered_at = std::nullopt};
+  static_cast<void>(reply_as<Claimed>(go(request)));
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, ResolveContract, testing::Values(&make_memory_rig, &make_lmdb_rig),
                          [](const auto& of) { return of.index == 0 ? "memory" : "lmdb"; });
 

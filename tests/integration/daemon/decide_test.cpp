@@ -2,6 +2,7 @@
 #include <csignal>
 #include <fstream>
 
+#include <sys/wait.h>
 #include <sysexits.h>
 
 #include "tests/integration/daemon/rig.hpp"
@@ -283,6 +284,66 @@ TEST_F(DecideTest, WhatIsUnknownToTheLedgerCannotBeResolved) {
             EX_DATAERR);
   EXPECT_EQ(sendonce({"resolve", "xyz", "--as", "failed", "--reason", "x"}).code, EX_DATAERR);
   EXPECT_EQ(sendonce({"resolve", std::string(64, 'a'), "--as", "sent", "--reason", "x"}).code,
+            EX_USAGE);
+}
+
+// ---- devices ------------------------------------------------------------------------------------
+
+class DevicesTest : public DecideTest {
+ protected:
+  // With the token on standard input, as a person has it.
+  [[nodiscard]] Ran with_token(const std::string& text, const std::string& args) const {
+    const TempDir dir;
+    dir.write("token", text + "\n");
+    const std::string command = cli::beside_us("sendonce") + " --config " + world_->config_path() +
+                                " device " + args + " --json < " + (dir / "token").string() +
+                                " > " + (dir / "out").string() + " 2>&1";
+    const int rc = std::system(command.c_str());  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
+    return {WEXITSTATUS(rc), read_file(dir / "out")};
+  }
+};
+
+TEST_F(DevicesTest, ARevokedDeviceGetsNothingUntilItIsActiveAgain) {
+  begin();
+  const Ran before = with_token(token(1), "show --provider apns");
+  EXPECT_EQ(before.code, EX_OK) << before.text;
+  const Json shown = Json::parse(before.text, nullptr, false);
+  EXPECT_EQ(shown["state"], "active");
+  const std::string hash = shown["hash"];
+  ASSERT_EQ(with_token(token(1), "set --provider apns --state revoked --reason stolen").code,
+            EX_OK);
+  EXPECT_THAT(sendonce({"device", "list"}).text, HasSubstr(hash));
+  EXPECT_THAT(sendonce({"device", "show", hash}).text, HasSubstr("revoked"));
+  publish(1, 3);
+  ASSERT_TRUE(settled());
+  EXPECT_EQ(seen(1).received, 0U);
+  EXPECT_EQ(seen(2).received, 1U);
+  EXPECT_EQ(row(1)["state"], "suppressed");
+  ASSERT_EQ(sendonce({"device", "set", hash, "--provider", "apns", "--state", "active", "--reason",
+                      "found"})
+                .code,
+            EX_OK);
+  EXPECT_THAT(sendonce({"device", "list"}).text, Not(HasSubstr(hash)));
+  publish_body("marketing",
+               R"({"event_id":"later","recipient":"u1","channel":"push","template":"t",)"
+               R"("targets":[)" +
+                   target(1) + R"(],"notification":{"title":"T"}})");
+  ASSERT_TRUE(settled());
+  EXPECT_EQ(seen(1).received, 1U);
+  EXPECT_THAT(log(), HasSubstr("admin.device_set"));
+  EXPECT_THAT(log(), Not(HasSubstr(token(1))));
+}
+
+TEST_F(DevicesTest, NoTokenIsRepeatedInAnError) {
+  begin();
+  const Ran bad = with_token("not-a-token", "show --provider apns");
+  EXPECT_EQ(bad.code, EX_DATAERR);
+  EXPECT_THAT(bad.text, Not(HasSubstr("not-a-token")));
+  EXPECT_EQ(with_token(token(1), "show").code, EX_DATAERR) << "whose token";
+  EXPECT_EQ(sendonce({"device", "show", "zz"}).code, EX_DATAERR);
+  EXPECT_EQ(sendonce({"device", "set", std::string(32, 'a'), "--provider", "apns", "--state",
+                      "dead", "--reason", "x"})
+                .code,
             EX_USAGE);
 }
 
