@@ -36,10 +36,13 @@ std::string server_file(const std::optional<LocalServer>& local) {
 Repair lasting_store(const Patient& patient, const std::optional<LocalServer>& local) {
   const std::string unit = local && !local->unit.empty() ? local->unit : "nats-server.service";
   const std::string drop_in = "/etc/systemd/system/" + unit + ".d";
-  Repair out{std::string("printf '\\njetstream { store_dir: \"") + kLastingStore + "\" }\\n' >> " +
-             server_file(local)};
+  std::string block = "printf '\\njetstream { store_dir: \"";
+  block.append(kLastingStore).append("\" }\\n' >> ").append(server_file(local));
+  std::string make = "mkdir -p ";
+  make += kLastingStore;
+  Repair out{std::move(block)};
   if (local && local->unit.empty()) {
-    out.push_back(std::string("mkdir -p ") + kLastingStore + "   # writable for the server's user");
+    out.push_back(std::move(make) + "   # writable for the server's user");
     out.emplace_back("# stop nats-server and start it again");
   } else {
     out.push_back("mkdir -p " + drop_in);

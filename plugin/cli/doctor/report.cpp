@@ -88,11 +88,14 @@ std::string Report::text(bool colours) const {
   std::string out;
   for (const Check& c : checks_) {
     const std::string head = padded(name(c.health), kHealthWidth);
-    out += colours ? std::string(colour(c.health)) + head + "\033[0m" : head;
+    if (colours) out += colour(c.health);
+    out += head;
+    if (colours) out += "\033[0m";
     out += padded(title(c), width) + c.text + "\n";
-    for (std::size_t i = 0; i < c.repair.size(); ++i)
-      out +=
-          std::string(kHealthWidth, ' ') + (i == 0 ? "repair: " : "        ") + c.repair[i] + "\n";
+    for (std::size_t i = 0; i < c.repair.size(); ++i) {
+      out.append(kHealthWidth, ' ');
+      out.append(i == 0 ? "repair: " : "        ").append(c.repair[i]).append("\n");
+    }
   }
   out += "\n" + std::to_string(count(Health::green)) + " green, " +
          std::to_string(count(Health::yellow)) + " yellow, " + std::to_string(count(Health::red)) +
