@@ -70,16 +70,19 @@ void judge_disk(const Patient& patient, const std::string& directory, Report& re
   }
 }
 
+Repair damaged(const Patient& patient) {
+  const std::string data = ledger_directory(patient.config.instance) + "/data.mdb";
+  return {"systemctl stop sendonced && mv " + data + " " + data + ".damaged",
+          patient.ours("ledger restore BACKUP") + "   # then setup --adopt, as it prints"};
+}
+
 // As far as a sample shows: every row that is read has its checksum compared.
-void sample_rows(const LedgerReader& reader, Report& report) {
+void sample_rows(const Patient& patient, const LedgerReader& reader, Report& report) {
   std::size_t rows = 0;
   const auto scanned =
       reader.scan({}, [&rows](std::string_view, const Row&) { return ++rows < kSample; });
   if (!scanned) {
-    report.red(
-        "ledger.rows", "", scanned.error().text,
-        {"# stop the daemon, put the latest backup back, then:", "sendonce setup --restored"},
-        EX_IOERR);
+    report.red("ledger.rows", "", scanned.error().text, damaged(patient), EX_IOERR);
     return;
   }
   report.green("ledger.rows", "",
@@ -92,7 +95,7 @@ void refuse_ledger(const Patient& patient, const Error& error, Report& report) {
   if (error.code == Errc::denied) {
     repair = {"sudo " + patient.ours("doctor") + "   # as root or as the daemon's user"};
   } else if (error.code == Errc::corrupt) {
-    repair = {"# put the latest backup back, then:", patient.ours("setup --restored")};
+    repair = damaged(patient);
   } else {
     repair = {patient.ours("setup")};
   }
@@ -149,7 +152,7 @@ void examine_ledger(Patient& patient, Report& report) {
   patient.ledger_id = (*reader)->id();
   report.green("ledger", "", "id " + patient.ledger_id);
   judge_map(patient, (*reader)->stats().used_bytes, patient.config.ledger.map_size, false, report);
-  sample_rows(**reader, report);
+  sample_rows(patient, **reader, report);
 }
 
 }  // namespace sendonce::cli
