@@ -94,10 +94,8 @@ void refuse_ledger(const Patient& patient, const Error& error, Report& report) {
   Repair repair;
   if (error.code == Errc::denied) {
     repair = {"sudo " + patient.ours("doctor") + "   # as root or as the daemon's user"};
-  } else if (error.code == Errc::corrupt) {
-    repair = damaged(patient);
   } else {
-    repair = {patient.ours("setup")};
+    repair = damaged(patient);
   }
   report.red("ledger", "", error.text, std::move(repair), exit_code(error.code));
 }
