@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "ledger/operator_rules.hpp"
 #include "plugin/core/assert.hpp"
 
 namespace sendonce {
@@ -46,6 +47,13 @@ Result<LedgerReply> Batch::apply(const TicketedRequest& request) {
                           SO_TRY(auto found, store_.find(r.scope, r.key));
                           if (!found) return Found{};
                           return Found{std::make_unique<Row>(std::move(found->row))};
+                        },
+                        [&](const Resolve& r) { return apply_resolve(r); },
+                        [&](const SetDevice& r) { return apply_set_device(r); },
+                        [&](const FindDevice& r) -> Result<LedgerReply> {
+                          FoundDevice found;
+                          SO_TRY(found.row, store_.device(r.hash));
+                          return found;
                         },
                     },
                     request.request);
@@ -137,6 +145,44 @@ Result<LedgerReply> Batch::apply_dead_letter_done(const DeadLetterDone& done) {
   SO_CHECK(store_.update(id, *row, row->key));
   track(id, due_before, false, *row);
   return Removed{};
+}
+
+Result<LedgerReply> Batch::apply_resolve(const Resolve& request) {
+  SO_TRY(auto found, store_.find(request.scope, request.key));
+  if (!found) return decide_resolve(std::nullopt, request, context()).reply;
+  const RowId id = found->id;
+  const auto due_before = due_time(found->row, life_.incarnation);
+  const bool open_before = !has_ended(found->row.state);
+  ResolveDecision decision = decide_resolve(std::move(found->row), request, context());
+  if (!decision.write) return std::move(decision.reply);
+  SO_CHECK(store_.update(id, *decision.write, request.key));
+  track(id, due_before, open_before, *decision.write);
+  events_.add_outcome(*decision.write, "");
+  return std::move(decision.reply);
+}
+
+// Whoever says so knows more than the last answer of a provider: no rule but the last word.
+Result<LedgerReply> Batch::apply_set_device(const SetDevice& request) {
+  FoundDevice before;
+  SO_TRY(before.row, store_.device(request.hash));
+  DeviceRow row{.since = now_};
+  if (request.state) {
+    row.state = *request.state;
+    SO_CHECK(store_.put_device(request.hash, row));
+  } else {
+    SO_CHECK(store_.remove_device(request.hash));
+  }
+  const std::string reason = printable(request.text, kReasonMax);
+  events_.add_device({.hash = request.hash,
+                      .device = row,
+                      .active = !request.state,
+                      .kind = request.kind,
+                      .ref = {},
+                      .reason = reason,
+                      .provider = request.provider,
+                      .provider_time = false,
+                      .fence = Fence(life_.next_fence++)});
+  return before;
 }
 
 Result<LedgerReply> Batch::apply_sweep(const Sweep& sweep) {

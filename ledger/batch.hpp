@@ -49,6 +49,8 @@ class Batch {
   Result<LedgerReply> apply_claim(const ClaimRequest& request, Ticket ticket);
   Result<LedgerReply> apply_settlement(const Settlement& settlement);
   Result<LedgerReply> apply_dead_letter_done(const DeadLetterDone& done);
+  Result<LedgerReply> apply_resolve(const Resolve& request);
+  Result<LedgerReply> apply_set_device(const SetDevice& request);
   Result<LedgerReply> apply_sweep(const Sweep& sweep);
   Result<void> sweep_due(std::size_t max, Swept& swept);
   Result<void> note_device(const Settlement& settlement, const std::string& ref,

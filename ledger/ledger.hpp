@@ -20,6 +20,7 @@
 #include <variant>
 #include <vector>
 
+#include "ledger/decisions.hpp"
 #include "ledger/row.hpp"
 #include "plugin/core/clock.hpp"
 #include "plugin/core/error.hpp"
@@ -114,8 +115,8 @@ struct Find {
   Key key{};
 };
 
-using LedgerRequest =
-    std::variant<ClaimRequest, Settlement, DeadLetterDone, OutboxRead, OutboxRemove, Sweep, Find>;
+using LedgerRequest = std::variant<ClaimRequest, Settlement, DeadLetterDone, OutboxRead,
+                                   OutboxRemove, Sweep, Find, Resolve, SetDevice, FindDevice>;
 
 struct TicketedRequest {
   Ticket ticket{};
@@ -183,7 +184,8 @@ struct Found {
   std::unique_ptr<Row> row{};  // null: none. Apart, since a row would make every reply large
 };
 
-using LedgerReply = std::variant<ClaimReply, Settled, Removed, OutboxPage, Swept, Found>;
+using LedgerReply =
+    std::variant<ClaimReply, Settled, Removed, OutboxPage, Swept, Found, Resolved, FoundDevice>;
 
 struct TicketedReply {
   Ticket ticket{};

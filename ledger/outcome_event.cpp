@@ -52,11 +52,15 @@ void append_outcome_data(std::string& out, const Row& row, std::string_view even
   out += "}}";
 }
 
+std::string_view change_of(const DeviceEvent& event) {
+  return event.active ? std::string_view("active") : name(event.device.state);
+}
+
 void append_device_data(std::string& out, const DeviceEvent& event) {
   out += R"("data":{"hash":")";
   append_hex(out, event.hash.view());
   out += '"';
-  member(out, R"(,"change":)", name(event.device.state));
+  member(out, R"(,"change":)", change_of(event));
   member(out, R"(,"kind":)", event.kind);
   member(out, R"(,"provider":)", event.provider);
   if (!event.ref.empty()) member(out, R"(,"ref":)", event.ref);
@@ -77,11 +81,11 @@ std::string outcome_subject(const Row& row) {
   return subject;
 }
 
-std::string device_subject(std::string_view kind, DeviceState state) {
+std::string device_subject(std::string_view kind, std::string_view change) {
   std::string subject = "sendonce.device.";
   subject += kind;
   subject += '.';
-  subject += name(state);
+  subject += change;
   return subject;
 }
 
@@ -133,7 +137,7 @@ void EventBatch::add_outcome(const Row& row, const EventOrigin& origin) {
 }
 
 void EventBatch::add_device(const DeviceEvent& event) {
-  std::string& body = body_for(device_subject(event.kind, event.device.state));
+  std::string& body = body_for(device_subject(event.kind, change_of(event)));
   open_event(body, kDeviceEventType, event.traceparent);
   body += R"("id":")";
   append_hex(body, event.hash.view());

@@ -21,12 +21,13 @@ inline constexpr std::string_view kDeviceEventType = "dev.sendonce.device.v1";
 
 [[nodiscard]] std::string outcome_subject(const Row& row);
 // sendonce.device.<kind>.<change>
-[[nodiscard]] std::string device_subject(std::string_view kind, DeviceState state);
+[[nodiscard]] std::string device_subject(std::string_view kind, std::string_view change);
 
 // What a device event tells beside its table row.
 struct DeviceEvent {
   DeviceHash hash{};
   DeviceRow device{};
+  bool active = false;  // its row is gone: a person has called it active
   std::string_view kind{};
   std::string_view ref{};
   std::string_view reason{};

@@ -44,6 +44,12 @@ State ending_without_attempt(Effect effect) {
   SO_ASSERT(false);
 }
 
+// What earlier attempts are known to have caused. Above the row's own effect only after a person
+// had it sent once more (operator_rules.hpp): that is forgotten while it may be, not when it ends.
+void recall(Row& row) {
+  for (const Receipt& receipt : row.receipts) row.effect = std::max(row.effect, receipt.effect);
+}
+
 bool dead_device(const ClaimRequest& request, const ClaimFacts& facts) {
   if (!request.device || !facts.device) return false;
   if (facts.device->state != DeviceState::invalid && facts.device->state != DeviceState::revoked)
@@ -91,6 +97,7 @@ Done done_reply(const Row& row, bool now) {
 
 ClaimDecision ended_by_claim(Row&& row, std::string_view reason, const ClaimRequest& request,
                              WallTime now) {
+  recall(row);
   const State state = ending_without_attempt(row.effect);
   end_row(row, state, reason, now, request.retention);
   ClaimDecision decision;
@@ -102,6 +109,7 @@ ClaimDecision ended_by_claim(Row&& row, std::string_view reason, const ClaimRequ
 
 // The payload can never be sent: no claim is taken for it, its row just ends.
 ClaimDecision refused_by_claim(Row&& row, const ClaimRequest& request, WallTime now) {
+  recall(row);
   const State state = row.effect == Effect::not_sent ? State::failed : State::unknown;
   end_row(row, state, printable(request.refused, kReasonMax), now, request.retention);
   row.fault = Fault::request;
@@ -220,6 +228,7 @@ SettleDecision settle_current(Row&& row, const Settlement& settlement, const Rul
     row.fault = settlement.verdict.fault;
   }
   if (settlement.counted && row.attempts < UINT16_MAX) ++row.attempts;
+  if (settlement.state != State::waiting) recall(row);
   const State state = final_state(settlement.state, row.effect);
   SettleDecision decision;
   if (state == State::waiting) {
@@ -369,6 +378,7 @@ SweepDecision decide_sweep(Row row, WallTime memory_now, const RuleContext& cont
       row.effect = std::max(row.effect, Effect::maybe_sent);
       if (row.attempts < UINT16_MAX) ++row.attempts;
     }
+    recall(row);
     const Duration retention = row.keep_until - row.deadline;
     end_row(row, ending_without_attempt(row.effect), row.effect == Effect::sent ? "" : "expired",
             context.now, retention);

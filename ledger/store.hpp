@@ -54,6 +54,7 @@ class Store {
 
   [[nodiscard]] virtual Result<std::optional<DeviceRow>> device(const DeviceHash& hash) = 0;
   [[nodiscard]] virtual Result<void> put_device(const DeviceHash& hash, const DeviceRow& row) = 0;
+  [[nodiscard]] virtual Result<void> remove_device(const DeviceHash& hash) = 0;
 
   [[nodiscard]] virtual Result<void> append_outbox(const OutboxEntry& entry) = 0;
   [[nodiscard]] virtual Result<OutboxPage> read_outbox(const OutboxRead& read) = 0;

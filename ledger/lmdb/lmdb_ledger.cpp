@@ -305,6 +305,12 @@ Result<void> LmdbLedger::scan(const RowFilter& filter, const RowVisitor& visit) 
   return scan_rows(open_->env, tables, filter, visit);
 }
 
+Result<void> LmdbLedger::scan_devices(const DeviceVisitor& visit) const {
+  const std::shared_lock shared(open_mutex_);
+  if (!open_) return fail(Errc::unavailable, "ledger: not open");
+  return scan_device_table(open_->env, open_->tables.devices, visit);
+}
+
 Result<void> LmdbLedger::close_cleanly() {
   if (options_.durability != LedgerDurability::process) return {};
   // First all rows, then the word that all rows are there.

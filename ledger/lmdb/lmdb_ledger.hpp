@@ -43,6 +43,7 @@ class LmdbLedger final : public Ledger {
 
   // Any thread. Blocks a recover() for as long as it runs, a commit() never.
   [[nodiscard]] Result<void> scan(const RowFilter& filter, const RowVisitor& visit) const;
+  [[nodiscard]] Result<void> scan_devices(const DeviceVisitor& visit) const;
 
  private:
   struct Open;  // the environment and its tables

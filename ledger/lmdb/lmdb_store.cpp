@@ -74,6 +74,14 @@ Result<void> LmdbStore::put_device(const DeviceHash& hash, const DeviceRow& row)
   return {};
 }
 
+// Its fingerprint may stay: a hit is looked up in the table.
+Result<void> LmdbStore::remove_device(const DeviceHash& hash) {
+  MDB_val k = lmdb_value(hash.view());
+  const int rc = mdb_del(txn_.get(), tables_.devices, &k, nullptr);
+  if (rc != 0 && rc != MDB_NOTFOUND) return lmdb_fail("delete from devices", rc);
+  return {};
+}
+
 Result<void> LmdbStore::append_outbox(const OutboxEntry& entry) {
   std::uint64_t seq = entry.seq.get();
   const std::string bytes = encode_outbox(entry);

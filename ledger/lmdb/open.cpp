@@ -206,22 +206,26 @@ Result<void> LedgerReader::read(const std::string& directory) {
   SO_TRY(const std::uint64_t incarnation, meta.number(txn, kMetaIncarnation));
   incarnation_ = Incarnation(static_cast<std::uint32_t>(incarnation));
   SO_TRY(const std::vector<std::string> scopes, stored_scopes(txn));
+  std::vector<MDB_dbi> all{meta.table()};
   for (const std::string& scope : scopes) {
     SO_TRY(const MDB_dbi table, open_table(txn, RowTable::table_name(scope), MDB_INTEGERKEY));
+    all.push_back(table);
     open_->tables.push_back({.scope = scope, .table = table});
     MDB_stat stat{};
     if (const int rc = mdb_stat(txn.get(), table, &stat); rc != 0) return lmdb_fail("mdb_stat", rc);
     stats_.rows += stat.ms_entries;
   }
-  stats_.used_bytes = file.pages * file.page_bytes;
+  if (auto devices = open_table(txn, kDeviceTable, 0)) all.push_back(*devices);
   stats_.map_bytes = file.map_bytes;
   // A ledger that has never been opened has no outbox yet.
   if (auto outbox = open_table(txn, kOutboxTable, MDB_INTEGERKEY)) {
+    all.push_back(*outbox);
     SO_TRY(const OutboxState state, outbox_state(txn, *outbox));
     stats_.outbox_entries = state.entries;
     stats_.outbox_oldest = state.oldest;
     stats_.outbox_last = state.last;
   }
+  SO_TRY(stats_.used_bytes, bytes_in_use(txn, std::move(all)));
   // Ends the transaction and keeps the tables' handles.
   if (const int rc = txn.commit(); rc != 0) return lmdb_fail("commit", rc);
   return {};

@@ -51,7 +51,44 @@ Result<Chunk> read_chunk(const LmdbEnv& env, const ScanTable& table, const RowFi
   return chunk;
 }
 
+using Devices = std::vector<std::pair<DeviceHash, DeviceRow>>;
+
+// The next ones behind `after`, in a transaction of their own; none: that was the last.
+Result<Devices> read_devices(const LmdbEnv& env, MDB_dbi table,
+                             const std::optional<DeviceHash>& after) {
+  SO_TRY(const LmdbTxn txn, LmdbTxn::begin(env, MDB_RDONLY));
+  SO_TRY(const LmdbCursor cursor, LmdbCursor::open(txn, table));
+  Devices out;
+  MDB_val k = after ? lmdb_value(after->view()) : MDB_val{};
+  MDB_val v{};
+  int rc = mdb_cursor_get(cursor.get(), &k, &v, after ? MDB_SET_RANGE : MDB_FIRST);
+  if (rc == 0 && after && lmdb_text(k) == after->view())
+    rc = mdb_cursor_get(cursor.get(), &k, &v, MDB_NEXT);
+  for (; rc == 0 && out.size() < kMatchesPerTxn;
+       rc = mdb_cursor_get(cursor.get(), &k, &v, MDB_NEXT)) {
+    if (k.mv_size != DeviceHash::kSize)
+      return fail(Errc::corrupt, "ledger: device hash is damaged");
+    DeviceHash hash;
+    std::memcpy(hash.bytes.data(), k.mv_data, DeviceHash::kSize);
+    SO_TRY(const DeviceRow row, decode_device(lmdb_text(v)));
+    out.emplace_back(hash, row);
+  }
+  if (rc != 0 && rc != MDB_NOTFOUND) return lmdb_fail("scan of devices", rc);
+  return out;
+}
+
 }  // namespace
+
+Result<void> scan_device_table(const LmdbEnv& env, MDB_dbi table, const DeviceVisitor& visit) {
+  std::optional<DeviceHash> after;
+  for (;;) {
+    SO_TRY(const Devices devices, read_devices(env, table, after));
+    if (devices.empty()) return {};
+    for (const auto& [hash, row] : devices)
+      if (!visit(hash, row)) return {};
+    after = devices.back().first;
+  }
+}
 
 Result<void> scan_rows(const LmdbEnv& env, const std::vector<ScanTable>& tables,
                        const RowFilter& filter, const RowVisitor& visit) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ledger/device.hpp"
 #include "ledger/lmdb/env.hpp"
 #include "ledger/row.hpp"
 #include "plugin/core/error.hpp"
@@ -36,5 +37,10 @@ struct ScanTable {
 };
 [[nodiscard]] Result<void> scan_rows(const LmdbEnv& env, const std::vector<ScanTable>& tables,
                                      const RowFilter& filter, const RowVisitor& visit);
+
+// In the order of their hashes. False ends the scan.
+using DeviceVisitor = std::function<bool(const DeviceHash& hash, const DeviceRow& row)>;
+[[nodiscard]] Result<void> scan_device_table(const LmdbEnv& env, MDB_dbi table,
+                                             const DeviceVisitor& visit);
 
 }  // namespace sendonce

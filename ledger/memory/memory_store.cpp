@@ -90,6 +90,14 @@ Result<void> MemoryStore::put_device(const DeviceHash& hash, const DeviceRow& ro
   return {};
 }
 
+Result<void> MemoryStore::remove_device(const DeviceHash& hash) {
+  const auto found = disk_.devices.find(hash);
+  if (found == disk_.devices.end()) return {};
+  undo_.emplace_back([this, hash, before = found->second] { disk_.devices[hash] = before; });
+  disk_.devices.erase(found);
+  return {};
+}
+
 Result<void> MemoryStore::append_outbox(const OutboxEntry& entry) {
   const std::uint64_t seq = entry.seq.get();
   const bool added = disk_.outbox.emplace(seq, entry).second;

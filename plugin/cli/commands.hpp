@@ -25,6 +25,12 @@ struct CheckConfigOptions {
 };
 int check_config(const Common& common, const CheckConfigOptions& options);
 
+struct DoctorOptions {
+  bool strict = false;        // yellow lines count
+  bool no_providers = false;  // the network behind NATS is left alone
+};
+int doctor(const Common& common, const DoctorOptions& options);
+
 struct SetupOptions {
   bool dry_run = false;
   std::vector<std::string> adopt{};  // classes
@@ -81,6 +87,46 @@ int key(const Common& common, const KeyOptions& options);
 int classify_jsonl(const std::vector<std::string>& profiles);
 int status(const Common& common);
 int reload(const Common& common);
+
+struct DlqOptions {
+  std::vector<std::uint64_t> sequences{};  // of letters on the dead-letter stream
+  std::string message_class{};
+  bool all = false;
+  bool force = false;
+  bool payload = false;
+  std::string reason{};
+  std::int64_t limit = 100;
+};
+int dlq_list(const Common& common, const DlqOptions& options);
+int dlq_show(const Common& common, const DlqOptions& options);
+int dlq_replay(const Common& common, const DlqOptions& options);
+int dlq_drop(const Common& common, const DlqOptions& options);
+
+struct ResolveOptions {
+  std::string key{};
+  std::string as{};
+  std::string reason{};
+  std::string message_class{};
+};
+int resolve(const Common& common, const ResolveOptions& options);
+
+struct DeviceOptions {
+  std::string hash{};  // empty: the token is on standard input
+  std::string provider{};
+  std::string state{};
+  std::string reason{};
+  std::int64_t limit = 100;
+};
+int device_show(const Common& common, const DeviceOptions& options);
+int device_list(const Common& common, const DeviceOptions& options);
+int device_set(const Common& common, const DeviceOptions& options);
+
+struct PauseOptions {
+  std::string name{};
+  std::string kind{};  // class or provider; empty: whichever has the name
+  std::string reason{};
+};
+int pause(const Common& common, const PauseOptions& options, bool rest);
 
 struct TailOptions {
   std::string subject{};    // empty: outcomes and device events

@@ -19,11 +19,16 @@ namespace {
 struct Commands {
   Common common{};
   CheckConfigOptions check_config{};
+  DoctorOptions doctor{};
   SetupOptions setup{};
   PublishOptions publish{};
   RowsOptions rows{};
   LedgerCliOptions ledger{};
   KeyOptions key{};
+  DlqOptions dlq{};
+  ResolveOptions resolve{};
+  PauseOptions pause{};
+  DeviceOptions device{};
   TailOptions tail{};
   DemoOptions demo{};
   BenchOptions bench{};
@@ -77,6 +82,16 @@ void add_config_commands(CLI::App& app, Commands& c) {
       "--from", c.setup.from,
       "Where a new consumer begins on a stream that holds messages: new, all or a time");
   make->callback([&c] { c.chosen = [&c] { return setup(c.common, c.setup); }; });
+}
+
+void add_doctor(CLI::App& app, Commands& c) {
+  auto* d = command(app, "doctor",
+                    "Look at everything that a delivery needs and print the command that repairs "
+                    "what is wrong; changes nothing, sends no request to a provider",
+                    "sendonce doctor --json");
+  d->add_flag("--strict", c.doctor.strict, "Yellow lines count: exit 2");
+  d->add_flag("--no-providers", c.doctor.no_providers, "Make no connection to a provider");
+  d->callback([&c] { c.chosen = [&c] { return doctor(c.common, c.doctor); }; });
 }
 
 void add_message_commands(CLI::App& app, Commands& c) {
@@ -169,6 +184,97 @@ void add_ledger(CLI::App& app, Commands& c) {
        "sendonce ledger compact", Verb::compact);
   verb("export", "Print every row as JSON, one a line; also beside the daemon",
        "sendonce ledger export > rows.jsonl", Verb::export_rows);
+}
+
+void add_dlq(CLI::App& app, Commands& c) {
+  auto* dlq =
+      command(app, "dlq", "Dead letters: look, send once more, throw away", "sendonce dlq list");
+  dlq->require_subcommand(1);
+  DlqOptions& o = c.dlq;
+  auto* list = command(*dlq, "list", "List dead letters, oldest first; no payloads",
+                       "sendonce dlq list --class orders");
+  list->add_option("--limit", o.limit, "At most so many")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  auto* show = command(*dlq, "show", "Show a dead letter and its row", "sendonce dlq show 17");
+  show->add_option("letter", o.sequences, "Its number, as list shows it")->required();
+  show->add_flag("--payload", o.payload, "Its body too: it holds destinations and texts");
+  auto* replay = command(*dlq, "replay",
+                         "Publish letters again; the ledger lets each be sent at most once more",
+                         "sendonce dlq replay 17");
+  replay->add_flag("--force", o.force,
+                   "Also what was sent or may have been: a person may get it twice");
+  auto* drop = command(*dlq, "drop", "Throw letters away; the ledger keeps who and why",
+                       "sendonce dlq drop 17 --reason 'test data'");
+  for (auto* sub : {replay, drop}) {
+    sub->add_option("letter", o.sequences, "Numbers, as list shows them");
+    sub->add_flag("--all", o.all, "All of them, or all of --class");
+  }
+  for (auto* sub : {list, replay, drop})
+    sub->add_option("--class", o.message_class, "Of this class");
+  replay->add_option("--reason", o.reason, "Why; needed with --force");
+  drop->add_option("--reason", o.reason, "Why")->required();
+  list->callback([&c] { c.chosen = [&c] { return dlq_list(c.common, c.dlq); }; });
+  show->callback([&c] { c.chosen = [&c] { return dlq_show(c.common, c.dlq); }; });
+  replay->callback([&c] { c.chosen = [&c] { return dlq_replay(c.common, c.dlq); }; });
+  drop->callback([&c] { c.chosen = [&c] { return dlq_drop(c.common, c.dlq); }; });
+}
+
+void add_decisions(CLI::App& app, Commands& c) {
+  auto* r = command(app, "resolve", "Decide what became of an unknown delivery",
+                    "sendonce resolve 3f9a... --as accepted --reason 'customer has it'");
+  r->add_option("key", c.resolve.key, "64 hex digits, as list --json shows them")->required();
+  r->add_option("--as", c.resolve.as,
+                "accepted, failed, or resend: its event may be published and sent once more")
+      ->check(CLI::IsMember({"accepted", "failed", "resend"}))
+      ->required();
+  r->add_option("--reason", c.resolve.reason, "Why; kept in the ledger")->required();
+  r->add_option("--class", c.resolve.message_class, "Its class; default: each is asked");
+  r->callback([&c] { c.chosen = [&c] { return resolve(c.common, c.resolve); }; });
+
+  for (const bool rest : {true, false}) {
+    auto* p = rest ? command(app, "pause", "Let a class or a provider rest, over restarts too",
+                             "sendonce pause orders --reason 'wrong template'")
+                   : command(app, "resume", "Let a paused class or provider go on",
+                             "sendonce resume orders");
+    p->add_option("name", c.pause.name, "Of the class or provider")->required();
+    p->add_option("--kind", c.pause.kind, "Which, where both have the name")
+        ->check(CLI::IsMember({"class", "provider"}));
+    auto* why = p->add_option("--reason", c.pause.reason, "Why");
+    if (rest) why->required();
+    p->callback([&c, rest] { c.chosen = [&c, rest] { return pause(c.common, c.pause, rest); }; });
+  }
+}
+
+void add_device(CLI::App& app, Commands& c) {
+  auto* device = command(app, "device", "What the ledger remembers of devices",
+                         "sendonce device list --state invalid");
+  device->require_subcommand(1);
+  DeviceOptions& o = c.device;
+  auto* list = command(*device, "list", "List devices that are not simply active",
+                       "sendonce device list --state invalid --json");
+  list->add_option("--state", o.state, "invalid, mismatch, suspect or revoked");
+  list->add_option("--limit", o.limit, "At most so many")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  auto* show = command(*device, "show", "Show one, by its hash or by its token on standard input",
+                       "sendonce device show --provider apns < token.txt");
+  auto* set =
+      command(*device, "set", "Say what one is, by its hash or by its token on standard input",
+              "sendonce device set 9c1f... --provider apns --state revoked --reason stolen");
+  for (auto* sub : {show, set}) {
+    sub->add_option("hash", o.hash,
+                    "32 hex digits; without it a token, or a target as JSON, is read");
+    auto* provider = sub->add_option("--provider", o.provider, "Its provider");
+    if (sub == set) provider->required();
+  }
+  set->add_option("--state", o.state, "active, invalid, mismatch, suspect or revoked")
+      ->check(CLI::IsMember({"active", "invalid", "mismatch", "suspect", "revoked"}))
+      ->required();
+  set->add_option("--reason", o.reason, "Why; told in the event")->required();
+  list->callback([&c] { c.chosen = [&c] { return device_list(c.common, c.device); }; });
+  show->callback([&c] { c.chosen = [&c] { return device_show(c.common, c.device); }; });
+  set->callback([&c] { c.chosen = [&c] { return device_set(c.common, c.device); }; });
 }
 
 void add_live_commands(CLI::App& app, Commands& c) {
@@ -282,9 +388,13 @@ int run(int argc, char** argv) {
   app.fallthrough();
   app.footer("example: sendonce demo");
   add_config_commands(app, c);
+  add_doctor(app, c);
   add_message_commands(app, c);
   add_row_commands(app, c);
   add_ledger(app, c);
+  add_dlq(app, c);
+  add_decisions(app, c);
+  add_device(app, c);
   add_live_commands(app, c);
   add_demo(app, c);
   add_bench(app, c);

@@ -11,6 +11,7 @@
 #include "plugin/cli/as_owner.hpp"
 #include "plugin/cli/commands.hpp"
 #include "plugin/cli/output.hpp"
+#include "plugin/cli/setup_request.hpp"
 #include "plugin/core/text.hpp"
 #include "plugin/module/admin/admin_client.hpp"
 #include "plugin/module/compose.hpp"
@@ -80,24 +81,6 @@ Result<void> make_ledger(const Config& config, const SetupOptions& options, cons
   return {};
 }
 
-SetupRequest wanted(const Config& config, std::string id, const SetupOptions& options,
-                    const std::optional<StartFrom>& from) {
-  SetupRequest r{.ledger_id = std::move(id)};
-  for (const ClassConfig& c : config.classes)
-    r.consumers.push_back({.class_name = c.name,
-                           .stream = c.stream,
-                           .durable = durable_of(c),
-                           .filter_subject = c.subject,
-                           .ack_wait = c.ack_wait,
-                           .max_ack_pending = c.max_ack_pending,
-                           .from = from,
-                           .adopt = options.restored || std::ranges::find(options.adopt, c.name) !=
-                                                            options.adopt.end()});
-  r.streams =
-      desired_streams(r.consumers, config.nats.outcomes_stream, config.nats.dead_letter_stream);
-  return r;
-}
-
 void print_change(const SetupChange& c, std::FILE* report) {
   std::fprintf(report, "%-7s %s", std::string(name(c.action)).c_str(), c.object.c_str());
   if (!c.field.empty())
@@ -142,7 +125,7 @@ Result<void> run(const Config& config, const SetupOptions& options, ConnectionOp
                                                     : find_ledger(config, options.dry_run));
   SO_TRY(const auto client, Publisher::connect(std::move(connection)));
   Setup setup(*client, js_api_prefix(config.nats.domain, config.nats.api_prefix));
-  const SetupRequest request = wanted(config, ledger.id, options, from);
+  const SetupRequest request = setup_request(config, ledger.id, options, from);
   SO_TRY(const SetupPlan plan, setup.plan(request));
   for (const SetupChange& c : plan.changes) print_change(c, options.report);
   if (plan.refused())
@@ -159,6 +142,24 @@ Result<void> run(const Config& config, const SetupOptions& options, ConnectionOp
 }
 
 }  // namespace
+
+SetupRequest setup_request(const Config& config, std::string ledger_id, const SetupOptions& options,
+                           const std::optional<StartFrom>& from) {
+  SetupRequest r{.ledger_id = std::move(ledger_id)};
+  for (const ClassConfig& c : config.classes)
+    r.consumers.push_back({.class_name = c.name,
+                           .stream = c.stream,
+                           .durable = durable_of(c),
+                           .filter_subject = c.subject,
+                           .ack_wait = c.ack_wait,
+                           .max_ack_pending = c.max_ack_pending,
+                           .from = from,
+                           .adopt = options.restored || std::ranges::find(options.adopt, c.name) !=
+                                                            options.adopt.end()});
+  r.streams =
+      desired_streams(r.consumers, config.nats.outcomes_stream, config.nats.dead_letter_stream);
+  return r;
+}
 
 int setup(const Common& common, const SetupOptions& options) {
   const auto config = load(common.config, Surroundings::ignore);

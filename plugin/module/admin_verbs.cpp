@@ -26,15 +26,6 @@ std::optional<State> state_from(std::string_view text) {
   return std::nullopt;
 }
 
-Result<Key> key_from(const std::string& text) {
-  const auto bytes = unhex(text);
-  if (!bytes || bytes->size() != Key::kSize)
-    return fail(Errc::invalid, "key: 64 hex digits are wanted, as `sendonce key` prints them");
-  Key key;
-  std::copy(bytes->begin(), bytes->end(), key.bytes.begin());
-  return key;
-}
-
 Json held_json(const std::vector<HeldDelivery>& deliveries) {
   Json out = Json::array();
   for (const HeldDelivery& d : deliveries)
@@ -49,6 +40,15 @@ Json held_json(const std::vector<HeldDelivery>& deliveries) {
 }
 
 }  // namespace
+
+Result<Key> key_from(const std::string& text) {
+  const auto bytes = unhex(text);
+  if (!bytes || bytes->size() != Key::kSize)
+    return fail(Errc::invalid, "key: 64 hex digits are wanted, as `sendonce key` prints them");
+  Key key;
+  std::copy(bytes->begin(), bytes->end(), key.bytes.begin());
+  return key;
+}
 
 std::string row_json(std::string_view scope, const Row& row) {
   Json receipts = Json::array();

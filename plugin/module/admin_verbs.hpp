@@ -16,6 +16,9 @@ namespace sendonce {
 // A row as JSON on one line (docs/formats.md, "Rows").
 [[nodiscard]] std::string row_json(std::string_view scope, const Row& row);
 
+// 64 hex digits, as `sendonce key` prints them.
+[[nodiscard]] Result<Key> key_from(const std::string& text);
+
 // What to look for, from the arguments of a request: key, event, recipient, state, scope. `secret`
 // is the ledger's: event and recipient are stored as keyed hashes.
 [[nodiscard]] Result<RowFilter> filter_from(const AdminRequest& request,

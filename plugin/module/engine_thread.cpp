@@ -36,6 +36,7 @@ void EngineThread::loop() {
     const MonoTime now = clock_.mono();
     beat_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
     run_jobs();
+    hand_out_answers();
     const bool drained = engine_.drained();
     if (now - reported_ >= kReportEvery || drained != drained_) publish_report();
     const std::lock_guard lock(mutex_);
@@ -103,6 +104,32 @@ std::vector<HeldReport> EngineThread::held(LookupHash event, Duration within) {
   if (!done_within(number, within)) return {};
   const std::lock_guard lock(mutex_);
   return std::exchange(held_, {});
+}
+
+Result<LedgerReply> EngineThread::ask(LedgerRequest request, Duration within) {
+  std::uint64_t number = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    number = ++last_asked_;
+    asked_.emplace(number, std::nullopt);
+  }
+  static_cast<void>(post([number, request](Engine& engine) { engine.ask(number, request); }));
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, within, [&] { return asked_.at(number).has_value(); });
+  std::optional<Result<LedgerReply>> reply = std::move(asked_.at(number));
+  asked_.erase(number);
+  if (reply) return *std::move(reply);
+  return fail(Errc::unavailable, "the ledger did not answer in time: ask again");
+}
+
+void EngineThread::hand_out_answers() {
+  std::vector<Engine::Asked> answers = engine_.take_asked();
+  if (answers.empty()) return;
+  const std::lock_guard lock(mutex_);
+  for (Engine::Asked& a : answers)
+    if (const auto waits = asked_.find(a.number); waits != asked_.end())
+      waits->second = std::move(a.reply);
+  changed_.notify_all();
 }
 
 EngineReport EngineThread::report() const {

@@ -5,7 +5,9 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -31,6 +33,9 @@ class EngineThread {
   void run(std::function<void(Engine&)> job);
   // Engine::held, as of now; nothing, when the engine does not answer in time. One thread.
   [[nodiscard]] std::vector<HeldReport> held(LookupHash event, Duration within);
+  // A person's request to the ledger. unavailable: no answer in time; it may still be carried out,
+  // and asking again does no harm. Any thread.
+  [[nodiscard]] Result<LedgerReply> ask(LedgerRequest request, Duration within);
   // As of at most a second ago; after refresh(), as of now, unless the engine is stuck.
   [[nodiscard]] EngineReport report() const;
   void refresh(Duration within);
@@ -45,6 +50,7 @@ class EngineThread {
   [[nodiscard]] std::uint64_t post(std::function<void(Engine&)> job);
   void run_jobs();
   void publish_report();
+  void hand_out_answers();
 
   Engine& engine_;
   Transport& transport_;
@@ -55,7 +61,9 @@ class EngineThread {
   std::uint64_t jobs_done_ = 0;
   std::uint64_t jobs_posted_ = 0;
   EngineReport report_{};
-  std::vector<HeldReport> held_{};  // of the latest question
+  std::vector<HeldReport> held_{};                                       // of the latest question
+  std::map<std::uint64_t, std::optional<Result<LedgerReply>>> asked_{};  // who waits for an answer
+  std::uint64_t last_asked_ = 0;
   MonoTime reported_{};
   bool drained_ = false;
   bool running_ = false;

@@ -9,10 +9,13 @@
 #include "config/reload.hpp"
 #include "config/url.hpp"
 #include "plugin/core/random.hpp"
+#include "plugin/message/key.hpp"
 #include "plugin/module/admin_verbs.hpp"
+#include "plugin/module/device_verbs.hpp"
 #include "plugin/module/health.hpp"
 #include "plugin/module/http/tcp_listener.hpp"
 #include "plugin/module/metrics.hpp"
+#include "plugin/module/operator_verbs.hpp"
 #include "plugin/module/status.hpp"
 
 namespace sendonce {
@@ -123,6 +126,8 @@ Result<void> Runtime::make_parts(Parts& p) {
                                                     .secret = p.ledger->secret().expose(),
                                                     .seed = system_seed()},
                                       p.composition.classes, p.composition.slots);
+  SO_TRY(pauses_, Pauses::load(config_.instance.state_dir));
+  apply_pauses(config_, pauses_, *p.engine);
   p.engine_thread = std::make_unique<EngineThread>(*p.engine, *p.transport, clock_);
   p.admin = std::make_unique<AdminServer>(clock_, events_);
   p.listener = std::make_unique<HttpServer>(clock_);
@@ -344,8 +349,41 @@ Result<void> Runtime::handle(const AdminRequest& request, AdminReply& reply) {
     return {};
   }
   if (request.verb == "reload") return reload_errand_.ask(kReloadWithin);
+  if (is_operator_verb(request.verb) || is_device_verb(request.verb))
+    return handle_person(request, reply);
   const HeldLookup held = [this](LookupHash event) { return held_of(event); };
   return list_rows(*parts_->ledger, held, request, reply);
+}
+
+Result<void> Runtime::handle_person(const AdminRequest& request, AdminReply& reply) {
+  OperatorView view;
+  {
+    const std::lock_guard lock(mutex_);
+    view = operator_view(config_);
+  }
+  if (is_operator_verb(request.verb))
+    return operate(view, *parts_->engine_thread, pauses_, events_, request, reply);
+  const DeviceHasher hasher = [this](std::uint16_t provider, const Target& target) {
+    return device_hash(provider, target);
+  };
+  return serve_devices(view, hasher, *parts_->engine_thread, *parts_->ledger, events_, request,
+                       reply);
+}
+
+// Providers belong to the engine's thread.
+Result<DeviceHash> Runtime::device_hash(std::uint16_t provider, const Target& target) const {
+  Result<Destination> normal;
+  std::string app_scope;
+  ProviderKind kind{};
+  parts_->engine_thread->run([&](Engine&) {
+    const ProviderSlot& slot = parts_->composition.slots.at(provider);
+    normal = slot.provider->normal_form(target);
+    app_scope = slot.provider->app_scope();
+    kind = slot.config.kind;
+  });
+  if (!normal) return std::unexpected(normal.error());
+  return KeyMaker(Credential(parts_->ledger->secret().expose()))
+      .device_hash(kind, app_scope, *normal);
 }
 
 // In the words of the configuration.

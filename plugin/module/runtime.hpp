@@ -23,6 +23,7 @@
 #include "plugin/module/engine_thread.hpp"
 #include "plugin/module/host_errand.hpp"
 #include "plugin/module/host_events.hpp"
+#include "plugin/module/pauses.hpp"
 #include "plugin/transport/h2/h2_transport.hpp"
 
 namespace sendonce {
@@ -62,6 +63,8 @@ class Runtime {
   [[nodiscard]] Result<void> apply_reload();
   [[nodiscard]] Result<void> reload_as_asked();
   [[nodiscard]] Result<void> handle(const AdminRequest& request, AdminReply& reply);
+  [[nodiscard]] Result<void> handle_person(const AdminRequest& request, AdminReply& reply);
+  [[nodiscard]] Result<DeviceHash> device_hash(std::uint16_t provider, const Target& target) const;
   [[nodiscard]] std::vector<HeldDelivery> held_of(LookupHash event) const;
   [[nodiscard]] HttpReply page(const HttpQuestion& question) const;
   [[nodiscard]] HttpReply readiness() const;
@@ -84,6 +87,7 @@ class Runtime {
     MonoTime at{};
   };
   mutable std::optional<Rendered> metrics_{};  // many who ask cost one rendering
+  Pauses pauses_{};  // admin thread, once started
 };
 
 }  // namespace sendonce

@@ -16,6 +16,7 @@ Json class_json(const ClassConfig& c, const ClassReport& r) {
   return {{"name", c.name},
           {"ready", r.not_ready.empty()},
           {"reason", r.not_ready},
+          {"paused", r.paused},
           {"held", r.held},
           {"received", n.received},
           {"redelivered", n.redelivered},
@@ -56,6 +57,7 @@ Json provider_json(const ProviderConfig& c, const ProviderReport& r) {
           {"goaways", r.pool.goaways},
           {"last_error", r.pool.last_error},
           {"holds", std::move(holds)},
+          {"paused", r.paused},
           {"invalidations_held", r.invalidations_held},
           {"device_faults_withheld", r.counters.device_faults_withheld},
           {"verdicts", std::move(verdicts)}};

@@ -126,6 +126,9 @@ void Engine::take_reply(LaneReply& r) {
       sweep_more_ = swept != nullptr && swept->ended + swept->expired >= kSweepRows;
       return;
     }
+    case TicketKind::operation:
+      asked_.push_back({.number = low_of(r.ticket), .reply = std::move(r.reply)});
+      return;
     case TicketKind::delivery:
       break;
     case TicketKind::credential:
@@ -300,6 +303,24 @@ void Engine::tell(const Delivery& d, Level level, std::string_view event,
   deps_.log.write(level, event, all);
 }
 
+void Engine::ask(std::uint64_t number, LedgerRequest request) {
+  requests_.push_back(
+      {.ticket = ticket_of(TicketKind::operation, number), .request = std::move(request)});
+}
+
+void Engine::pause(ClassIndex message_class, std::string reason) {
+  class_states_[message_class.get()].paused = std::move(reason);
+}
+
+void Engine::pause(ProviderIndex provider, std::string reason) {
+  providers_[provider.get()]->paused = std::move(reason);
+}
+
+bool Engine::paused(const Delivery& d) const {
+  return !class_states_[d.message_class.get()].paused.empty() ||
+         !providers_[d.provider.get()]->paused.empty();
+}
+
 // For some seconds there was no connection: what is queued there waits for the network.
 bool Engine::unreachable(const ProviderState& p) const {
   return p.unreachable_since && now_.mono - *p.unreachable_since >= kUnreachableAfter;
@@ -316,6 +337,8 @@ std::optional<Duration> Engine::idle_for(const Delivery& d) const {
   if (d.stage == Stage::waiting) return d.due - now_.mono;
   if (d.stage != Stage::queued) return std::nullopt;
   if (draining_) return Duration::zero();
+  // A person may take his time: longer than a message is held here.
+  if (paused(d)) return options_.hold_max + kWorthHandingBack;
   const ProviderState& p = *providers_[d.provider.get()];
   if (!p.holds.held(d.part, now_.mono) && !unreachable(p, d)) return std::nullopt;
   // Nobody knows for how long. Half of the time that it has: the provider may be well before then.
@@ -392,14 +415,16 @@ EngineReport Engine::report() const {
     const ClassIndex index(static_cast<std::uint16_t>(i));
     r.classes.push_back({.counters = class_states_[i].counters,
                          .held = held_.count(index),
-                         .oldest_held = class_states_[i].oldest_held,
-                         .not_ready = why_not_ready(index)});
+                          .oldest_held = class_states_[i].oldest_held,
+                          .not_ready = why_not_ready(index),
+                          .paused = class_states_[i].paused});
   }
   for (std::size_t i = 0; i < providers_.size(); ++i) {
     const ProviderState& p = *providers_[i];
     ProviderReport report{
         .counters = p.counters,
         .invalidations_held = p.hygiene.breaker_open(),
+        .paused = p.paused,
         .queued = p.queue.size(),
         .credential_ends = p.slot.provider->credential_ends(),
         .pool = deps_.transport.state(ProviderIndex(static_cast<std::uint16_t>(i)))};

@@ -16,6 +16,7 @@
 #include <queue>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "classifiers/provider.hpp"
@@ -75,6 +76,19 @@ class Engine {
   [[nodiscard]] EngineReport report() const;
   // Deliveries in hand of an event (KeyMaker::event_lookup). A scan, for people who ask.
   [[nodiscard]] std::vector<HeldReport> held(LookupHash event);
+
+  // A person's request to the ledger, in its turn with all others. Its answer is taken by number.
+  void ask(std::uint64_t number, LedgerRequest request);
+  struct Asked {
+    std::uint64_t number = 0;
+    Result<LedgerReply> reply{};
+  };
+  [[nodiscard]] std::vector<Asked> take_asked() { return std::exchange(asked_, {}); }
+
+  // A class or a provider that rests until a person lets it go on: nothing of it is claimed, its
+  // messages go back to the broker. An empty reason ends the rest.
+  void pause(ClassIndex message_class, std::string reason);
+  void pause(ProviderIndex provider, std::string reason);
 
  private:
   struct Now {
@@ -152,6 +166,7 @@ class Engine {
   void look_after(HeldMessage& held);
   [[nodiscard]] std::optional<Duration> idle_for(const Delivery& delivery) const;
   void look_after(ProviderState& provider, ProviderIndex index);
+  [[nodiscard]] bool paused(const Delivery& delivery) const;
   [[nodiscard]] bool unreachable(const ProviderState& provider) const;
   [[nodiscard]] bool unreachable(const ProviderState& provider, const Delivery& delivery) const;
   void hand_back_if_idle(HeldMessage& held);
@@ -199,6 +214,7 @@ class Engine {
   OutboxPublisher outbox_;
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_{};
   std::vector<TicketedRequest> requests_{};
+  std::vector<Asked> asked_{};
   struct Unanswered {
     Message message{};
     bool terminate = false;

@@ -71,7 +71,7 @@ void Engine::dispatch() {
   if (draining_) return;
   for (std::size_t i = 0; i < providers_.size(); ++i) {
     ProviderState& p = *providers_[i];
-    if (p.queue.empty()) continue;
+    if (p.queue.empty() || !p.paused.empty()) continue;
     const ProviderIndex index(static_cast<std::uint16_t>(i));
     if (p.slot.provider->capabilities().many_origins) {
       dispatch_one(p, p.queue.size(), 0);  // each origin has its own room
@@ -111,6 +111,10 @@ void Engine::dispatch_one(ProviderState& p, std::size_t room, std::size_t stream
       continue;
     }
     ClassState& of_class = state(*d);
+    if (!of_class.paused.empty()) {
+      not_now.emplace_back(d->message_class, *ticket);
+      continue;
+    }
     const bool in_rate = of_class.limiter.allows(now_.mono);
     if (!in_rate) dispatch_again_ = std::min(dispatch_again_, of_class.limiter.next(now_.mono));
     const auto probe = in_rate ? p.holds.may_start(d->part, now_.mono) : std::nullopt;

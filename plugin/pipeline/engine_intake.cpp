@@ -194,6 +194,7 @@ std::string Engine::why_not_ready(ClassIndex message_class) const {
   if (draining_) return "draining";
   const ClassPolicy& policy = classes_[message_class.get()];
   const ClassState& state = class_states_[message_class.get()];
+  if (!state.paused.empty()) return "paused " + state.paused;
   const LedgerStats stats = deps_.ledger.stats();
   if (stats.claims_stopped) return "the ledger's map or disk is nearly full: no new claims";
   const std::string& refusal = outbox_.last_error();
@@ -210,7 +211,8 @@ std::string Engine::why_not_ready(ClassIndex message_class) const {
   const std::size_t pending = held_.count(message_class) + state.handed_back.size();
   if (pending * 5 >= static_cast<std::size_t>(policy.config.max_ack_pending) * 4) {
     for (const auto& [channel, index] : policy.routes)
-      if (providers_[index.get()]->holds.held(now_.mono) || unreachable(*providers_[index.get()]))
+      if (providers_[index.get()]->holds.held(now_.mono) ||
+          !providers_[index.get()]->paused.empty() || unreachable(*providers_[index.get()]))
         return "blocked by " + providers_[index.get()]->slot.config.name;
     return "too many messages wait for a retry";
   }
@@ -265,6 +267,7 @@ std::vector<HeldReport> Engine::held(LookupHash event) {
           if (part.empty() || part == d->part) report.reason = hold.reason;
       if (d->stage == Stage::queued && report.reason.empty() && unreachable(p))
         report.reason = "no connection";
+      if (d->stage == Stage::queued && paused(*d)) report.reason = "paused";
       out.push_back(std::move(report));
     }
   };

@@ -19,12 +19,14 @@ struct ClassReport {
   std::size_t held = 0;
   std::optional<WallTime> oldest_held{};  // when the oldest of them was stored
   std::string not_ready{};                // why it does not take messages; empty: it does
+  std::string paused{};                   // by whom and why; empty: it is not
 };
 
 struct ProviderReport {
   ProviderCounters counters{};
   std::vector<std::pair<std::string, Hold>> holds{};
   bool invalidations_held = false;
+  std::string paused{};
   std::size_t queued = 0;
   std::optional<WallTime> credential_ends{};  // of the one at hand, see Provider
   PoolState pool{};

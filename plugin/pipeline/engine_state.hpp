@@ -35,6 +35,7 @@ struct ClassState {
   std::priority_queue<MonoTime, std::vector<MonoTime>, std::greater<>> handed_back{};
   std::uint32_t incarnation = 0;
   std::string not_ready{};
+  std::string paused{};                   // by a person; why
   bool copies_fail = false;               // the latest copy of a dead letter was not confirmed
   std::optional<WallTime> oldest_held{};  // when it was stored; looked at once a second
 };
@@ -53,6 +54,7 @@ struct ProviderState {
   bool credential_asked = false;
   bool credential_of_another = false;  // asked for by the provider before a reload
   std::string app_scope{};
+  std::string paused{};                                           // by a person; why
   std::optional<MonoTime> unreachable_since{};                    // looked at once a second
   std::map<std::string, MonoTime, std::less<>> unreachable_at{};  // the same by origin
 };

@@ -13,6 +13,7 @@ enum class TicketKind : std::uint8_t {
   outbox_remove = 3,
   credential = 4,   // low bits: provider
   publication = 5,  // low bits: outbox sequence
+  operation = 6,    // low bits: a person's request
 };
 
 inline constexpr unsigned kTicketKindShift = 56;

@@ -132,6 +132,14 @@ Result<void> DiskStore::put_device(const DeviceHash& hash, const DeviceRow& row)
   return {};
 }
 
+Result<void> DiskStore::remove_device(const DeviceHash& hash) {
+  const auto found = disk_.devices.find(hash);
+  if (found == disk_.devices.end()) return {};
+  undo_.emplace_back([this, hash, bytes = found->second] { disk_.devices[hash] = bytes; });
+  disk_.devices.erase(found);
+  return {};
+}
+
 Result<void> DiskStore::append_outbox(const OutboxEntry& entry) {
   const std::uint64_t seq = entry.seq.get();
   if (!disk_.outbox.empty() && disk_.outbox.rbegin()->first >= seq)

@@ -8,7 +8,7 @@ namespace {
 
 std::string kind_of(const LedgerRequest& request) {
   static constexpr const char* kNames[] = {"claim",         "settle", "letter done", "read outbox",
-                                           "remove events", "sweep",  "find"};
+                                           "remove events", "sweep",  "find",        "resolve"};
   return kNames[request.index()];
 }
 

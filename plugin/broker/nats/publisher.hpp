@@ -32,6 +32,9 @@ class Publisher final : private ConnectionSink {
   // The body of the answer, whatever it says.
   [[nodiscard]] Result<std::string> request(const std::string& subject, std::string_view body);
 
+  // Without credentials.
+  [[nodiscard]] std::string connected_to() const { return connection_->connected_to(); }
+
   // Once. What is published from now on is kept until next() takes it.
   [[nodiscard]] Result<void> subscribe(const std::string& subject);
   // Waits until something has come; empty after `wait`. denied: a subject is not permitted;

@@ -19,15 +19,16 @@ class Setup {
   Setup(Publisher& client, std::string api_prefix)
       : client_(client), api_prefix_(std::move(api_prefix)) {}
 
-  // Reads what is there. unavailable: JetStream does not answer; denied, invalid: it says why not.
+  // What is there of all that is wanted. unavailable: JetStream does not answer; denied, invalid:
+  // it says why not.
+  [[nodiscard]] Result<SetupPresent> read(const SetupRequest& request);
+  // Reads and compares.
   [[nodiscard]] Result<SetupPlan> plan(const SetupRequest& request);
   // invalid: the plan has a refusal, a request failed (what was done before it stays done), or the
   // server did not do what it was told.
   [[nodiscard]] Result<void> apply(const SetupRequest& request, const SetupPlan& plan);
 
  private:
-  [[nodiscard]] Result<SetupPresent> read(const SetupRequest& request);
-
   Publisher& client_;
   std::string api_prefix_;
 };

@@ -17,11 +17,33 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 6> kRowArguments{"key",   "event", "recipient",
                                                         "state", "scope", "limit"};
+constexpr std::array<std::string_view, 2> kOneRowArguments{"key", "class"};
+constexpr std::array<std::string_view, 4> kNoteArguments{"what", "class", "by", "reason"};
+constexpr std::array<std::string_view, 7> kResolveArguments{"key", "class",  "as",       "force",
+                                                            "by",  "reason", "not_after"};
+constexpr std::array<std::string_view, 6> kReplayArguments{"key", "class",  "force",
+                                                           "by",  "reason", "not_after"};
+constexpr std::array<std::string_view, 4> kPauseArguments{"name", "kind", "by", "reason"};
+constexpr std::array<std::string_view, 3> kDeviceArguments{"provider", "hash", "target"};
+constexpr std::array<std::string_view, 2> kDevicesArguments{"state", "limit"};
+constexpr std::array<std::string_view, 6> kSetDeviceArguments{"provider", "hash", "target",
+                                                              "state",    "by",   "reason"};
+constexpr AdminAccess kRead = AdminAccess::read;
+constexpr AdminAccess kOperate = AdminAccess::operate;
 constexpr std::array kRoutes{
-    AdminRoute{"status", "GET", "/v1/status", AdminAccess::read, {}},
-    AdminRoute{"list", "GET", "/v1/rows", AdminAccess::read, kRowArguments, true},
-    AdminRoute{"inspect", "GET", "/v1/inspect", AdminAccess::read, kRowArguments, true},
-    AdminRoute{"reload", "POST", "/v1/reload", AdminAccess::operate, {}},
+    AdminRoute{"status", "GET", "/v1/status", kRead, {}},
+    AdminRoute{"list", "GET", "/v1/rows", kRead, kRowArguments, true},
+    AdminRoute{"inspect", "GET", "/v1/inspect", kRead, kRowArguments, true},
+    AdminRoute{"row", "GET", "/v1/delivery", kRead, kOneRowArguments},
+    AdminRoute{"resolve", "POST", "/v1/delivery/resolve", kOperate, kResolveArguments},
+    AdminRoute{"replay", "POST", "/v1/delivery/replay", kOperate, kReplayArguments},
+    AdminRoute{"note", "POST", "/v1/note", kOperate, kNoteArguments},
+    AdminRoute{"pause", "POST", "/v1/pause", kOperate, kPauseArguments},
+    AdminRoute{"resume", "POST", "/v1/resume", kOperate, kPauseArguments},
+    AdminRoute{"device_show", "GET", "/v1/device", kRead, kDeviceArguments},
+    AdminRoute{"device_list", "GET", "/v1/device/list", kRead, kDevicesArguments, true},
+    AdminRoute{"device_set", "POST", "/v1/device/set", kOperate, kSetDeviceArguments},
+    AdminRoute{"reload", "POST", "/v1/reload", kOperate, {}},
 };
 
 struct Code {

@@ -237,6 +237,17 @@ class Remedies(Programs):
         self.assertNotIn("--offline", done.stderr)
         self.expect(self.sendonce("inspect", "e1"), 69, "--offline")
 
+    def test_who_decides_says_why(self):
+        self.expect(self.sendonce("dlq", "replay"), 64, "--all")
+        self.expect(self.sendonce("dlq", "replay", "1", "--all"), 64, "not both")
+        self.expect(self.sendonce("dlq", "replay", "1", "--force"), 64, "--reason")
+        self.expect(self.sendonce("dlq", "drop", "1"), 64, "--reason")
+        self.expect(self.sendonce("dlq", "list"), 69, "cannot connect to nats://127.0.0.1:1")
+        self.expect(self.sendonce("resolve", "a" * 64, "--as", "failed"), 64, "--reason")
+        self.expect(self.sendonce("pause", "orders"), 64, "--reason")
+        self.expect(self.sendonce("pause", "orders", "--reason", "x"), 69,
+                    "is sendonced running?")
+
     def test_nats_errors_say_it_once(self):
         done = self.sendonce("tail")
         self.expect(done, 69, "cannot connect to nats://127.0.0.1:1")
@@ -263,7 +274,7 @@ class Remedies(Programs):
                 if match[3] and not self.in_code(text, match.start()):
                     continue
                 rest = match[2] or match[4] or ""
-                if command == "bench":
+                if command in ("bench", "device", "dlq"):
                     command += " " + (rest.split() or [""])[0]
                 if command not in helps:
                     helps[command] = self.run_program("sendonce", *command.split(), "--help")
@@ -277,6 +288,42 @@ class Remedies(Programs):
     @staticmethod
     def in_code(text, at):
         return text.count("```", 0, at) % 2 == 1
+
+
+class Doctor(Programs):
+    def test_finds_what_is_not_there(self):
+        done = self.sendonce("doctor", "--json", "--no-providers")
+        self.assertEqual(done.stderr, "")
+        report = json.loads(done.stdout)
+        self.assertFalse(report["healthy"])
+        self.assertEqual(set(report), {"healthy", "green", "yellow", "red", "checks"})
+        red = {c["check"]: c for c in report["checks"] if c["health"] == "red"}
+        self.assertEqual(set(red), {"ledger", "daemon", "nats"})
+        for check in report["checks"]:
+            self.assertEqual(set(check), {"check", "object", "health", "text", "repair"})
+            self.assertEqual(check["health"] == "green", not check["repair"], check)
+        self.assertEqual(list((self.dir / "state").iterdir()), [], "it makes nothing")
+        self.assertEqual(done.returncode, 65)  # of the first red line: there is no ledger
+
+    def test_a_file_that_cannot_be_read(self):
+        self.configure("config_version = 1", "config_version = 1\n[nonsense]")
+        self.expect(self.sendonce("doctor"), 78, "red ", "sendonce.toml:2", "repair: $EDITOR +2")
+
+    def test_a_key_that_is_none(self):
+        self.write("apns.p8", "junk")
+        self.expect(self.sendonce("doctor", "--no-providers"), 78,
+                    "credential provider.apns.auth.key", f"install -m 0600 -o sendonce NEW_FILE "
+                    f"{self.dir}/apns.p8", "sendonce --config")
+
+    def test_an_authority_that_ends(self):
+        key, ca = self.dir / "ca.key", self.dir / "ca.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                        "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=x", "-days", "3",
+                        "-keyout", key, "-out", ca], check=True, capture_output=True)
+        self.configure('topic = "com.example.app"\n',
+                       f'topic = "com.example.app"\ntls = {{ ca = "{ca}" }}\n')
+        self.expect(self.sendonce("doctor", "--no-providers"), 65, "yellow", "certificate "
+                    "provider.apns.tls.ca", "ends on", "NEW_CA.pem")
 
 
 if __name__ == "__main__":

@@ -65,7 +65,9 @@ def main():
         judge = Judge(path, json.load(file))
     for place, item in judge.document["paths"].items():
         for method in item:
-            asks_more = any(p.get("required") for p in item[method].get("parameters", []))
+            operation = item[method]
+            asks_more = "x-one-of" in operation or any(
+                p.get("required") for p in operation.get("parameters", []))
             judge.check(method.upper(), place, 400 if asks_more else 200)
             judge.undescribed("DELETE", place, 405)
             judge.undescribed(method.upper(), place + "/x", 404)

@@ -1,0 +1,60 @@
+// What people, and the application, decide: requests to the ledger (ledger.hpp) that no message
+// makes, and their replies.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "ledger/device.hpp"
+#include "ledger/row.hpp"
+#include "plugin/core/clock.hpp"
+#include "plugin/core/ids.hpp"
+
+namespace sendonce {
+
+// What a person decides about a row that has ended (docs/operations.md, "Deciding"). Nothing is
+// sent by it: a row that is to be sent again waits for a message that claims it.
+struct Resolve {
+  enum class As : std::uint8_t {
+    accepted,  // of an unknown row: it was sent
+    failed,    // of an unknown row: it was not, or nobody cares any more
+    resend,    // of an unknown row: the next message with its key may send it once more
+    replay,    // the same, of a row that failed unsent; with `force` of any that has ended
+    drop,      // its dead letter is thrown away; the row stays as it ended
+  };
+  ScopeIndex scope{};
+  Key key{};
+  As as = As::accepted;
+  bool force = false;
+  Duration expires{};                   // resend, replay: no attempt starts later than that
+  WallTime not_after{WallTime::max()};  // nor than this
+  Duration retention{};
+  std::string text{};  // who and why: stored with the row and told in its event
+};
+
+// What a person, or the application, says of a device. Without a state it is active again.
+struct SetDevice {
+  DeviceHash hash{};
+  std::string kind{};  // provider kind, for the subject of the event
+  std::string provider{};
+  std::optional<DeviceState> state{};
+  std::string text{};  // who and why
+};
+struct FindDevice {
+  DeviceHash hash{};
+};
+
+struct Resolved {
+  std::string refused{};  // why nothing was changed; empty: it was done
+  State state = State::waiting;
+  Effect effect = Effect::not_sent;
+  std::uint32_t revision = 0;
+  WallTime deadline{};
+};
+
+struct FoundDevice {  // of SetDevice: as it was before
+  std::optional<DeviceRow> row{};
+};
+
+}  // namespace sendonce

@@ -1,0 +1,53 @@
+// The verbs of the admin socket by which people decide: resolve, replay, pause, resume. Each names
+// who decided and why; the ledger stores it with the row and tells it in the row's event, the log
+// has a line.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/schema.hpp"
+#include "plugin/core/error.hpp"
+#include "plugin/core/log.hpp"
+#include "plugin/module/admin/admin_protocol.hpp"
+#include "plugin/module/engine_thread.hpp"
+#include "plugin/module/pauses.hpp"
+
+namespace sendonce {
+
+// What the verbs need of a running sidecar. Indices are positions, as everywhere.
+struct OperatorView {
+  struct Class {
+    std::string name{};
+    Duration expires{};
+    Duration retention{};
+  };
+  struct Provider {
+    std::string name{};
+    std::string kind{};
+  };
+  std::vector<Class> classes{};
+  std::vector<Provider> providers{};
+};
+[[nodiscard]] OperatorView operator_view(const Config& config);
+
+// Who decides and why. `needed`: without a reason it is refused.
+struct Signature {
+  std::string by{};
+  std::string reason{};
+};
+[[nodiscard]] Result<Signature> signature_of(const AdminRequest& request, bool needed);
+// "DEED by WHO: WHY"
+[[nodiscard]] std::string signed_text(std::string_view deed, const Signature& signature);
+
+[[nodiscard]] bool is_operator_verb(std::string_view verb);
+
+// One at a time. Waits for the ledger, for a bounded time.
+[[nodiscard]] Result<void> operate(const OperatorView& view, EngineThread& engine, Pauses& pauses,
+                                   Log& log, const AdminRequest& request, AdminReply& reply);
+
+// Before the first message: what was paused stays so. Names that are gone are left alone.
+void apply_pauses(const Config& config, const Pauses& pauses, Engine& engine);
+
+}  // namespace sendonce

@@ -1,0 +1,77 @@
+// Dead letters as the JetStream API gives them, and the one thing that a replay changes in them.
+#include "plugin/cli/letters.hpp"
+
+#include <gtest/gtest.h>
+
+#include "plugin/core/text.hpp"
+
+namespace sendonce::cli {
+namespace {
+
+constexpr WallTime kNoon{std::chrono::seconds(1'800'000'000)};
+const std::string kNoonText = "\"2027-01-15T08:00:00.000Z\"";
+
+TEST(Letters, an_answer_of_the_server) {
+  // hdrs: NATS/1.0, Nats-Msg-Id: ab.dlq, Sendonce-Key: ab, Sendonce-Class: otp; data: {}
+  const auto letter = letter_from(
+      R"({"type":"x","message":{"subject":"sendonce.dlq.otp.bad","seq":7,"time":"2026-01-01T00:00:00Z",)"
+      R"("hdrs":"TkFUUy8xLjANCk5hdHMtTXNnLUlkOiBhYi5kbHENClNlbmRvbmNlLUtleTogYWINClNlbmRvbmNlLUNsYXNzOiBvdHANCg0K",)"
+      R"("data":"e30="}})");
+  ASSERT_TRUE(letter.has_value()) << letter.error().text;
+  ASSERT_TRUE(letter->has_value());
+  const Letter& l = **letter;
+  EXPECT_EQ(l.sequence, 7U);
+  EXPECT_EQ(l.body, "{}");
+  EXPECT_EQ(l.key(), "ab");
+  EXPECT_EQ(l.message_class(), "otp");
+  EXPECT_FALSE(l.is_conflict());
+  EXPECT_TRUE(l.has_body());
+}
+
+TEST(Letters, a_conflicts_letter_is_known_by_its_id) {
+  Letter l;
+  l.headers = {{"Sendonce-Key", "ab"}, {"Nats-Msg-Id", "ab.dlq.17"}};
+  EXPECT_TRUE(l.is_conflict());
+  l.headers = {{"Nats-Msg-Id", "NOTIFY.17.1"}};
+  EXPECT_FALSE(l.is_conflict()) << "undecodable: it has no row at all";
+}
+
+TEST(Letters, the_end_and_what_is_no_answer) {
+  const auto end = letter_from(R"({"error":{"code":404,"err_code":10037,"description":"no"}})");
+  ASSERT_TRUE(end.has_value());
+  EXPECT_FALSE(end->has_value());
+  for (const char* text : {"", "[]", "{}", R"({"error":{"err_code":10059}})", R"({"message":1})",
+                           R"({"message":{"seq":-1}})", R"({"message":{"seq":1,"data":"*"}})"})
+    EXPECT_FALSE(letter_from(text).has_value()) << text;
+}
+
+TEST(Letters, an_expiry_is_set_and_nothing_else_is_touched) {
+  struct Case {
+    const char* before;
+    std::string after;
+  };
+  const Case cases[] = {
+      {"{}", "{\"expires_at\":" + kNoonText + "}"},
+      {" { \"n\":1.00, \"m\":9007199254740993}",
+       " {\"expires_at\":" + kNoonText + ", \"n\":1.00, \"m\":9007199254740993}"},
+      {R"({"a":1,"expires_at" : "2030-01-01T00:00:00Z","b":[2]})",
+       R"({"a":1,"expires_at" : )" + kNoonText + R"(,"b":[2]})"},
+      {R"({"x":{"expires_at":"2030-01-01T00:00:00Z"}})",
+       "{\"expires_at\":" + kNoonText + R"(,"x":{"expires_at":"2030-01-01T00:00:00Z"}})"},
+      {R"({"x":"expires_at","y":"a\"{[b"})",
+       "{\"expires_at\":" + kNoonText + R"(,"x":"expires_at","y":"a\"{[b"})"},
+  };
+  for (const Case& c : cases) EXPECT_EQ(with_expiry(c.before, kNoon), c.after);
+  for (const char* none : {"", "[]", "1", "\"x\""}) EXPECT_EQ(with_expiry(none, kNoon), "");
+}
+
+TEST(Letters, the_expiry_that_is_there) {
+  EXPECT_EQ(expiry_of(R"({"expires_at":"2027-01-15T08:00:00Z"})"), kNoon);
+  EXPECT_EQ(expiry_of(R"({"x":{"expires_at":"2027-01-15T08:00:00Z"}})"), std::nullopt);
+  EXPECT_EQ(expiry_of(R"({"expires_at":7})"), std::nullopt);
+  EXPECT_EQ(expiry_of(R"({"expires_at":"soon"})"), std::nullopt);
+  EXPECT_EQ(expiry_of("{\"expires_at\":\""), std::nullopt);
+}
+
+}  // namespace
+}  // namespace sendonce::cli
