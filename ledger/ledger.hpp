@@ -58,6 +58,9 @@ struct ClaimRequest {
   // sent.
   std::string refused{};
   RequestHash request{};  // of the call that would follow; kept while nothing may have been sent
+  // The class looks when in doubt: for so long after its deadline a row in doubt can be claimed to
+  // ask what became of it. Zero: nobody can be asked.
+  Duration look_for{0};
 };
 
 // The engine's decision about an attempt (or about a claim that it will not follow up).

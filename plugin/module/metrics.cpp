@@ -71,6 +71,10 @@ void add_class(Families& m, const ClassConfig& c, const ClassReport& r) {
   m.counter("sendonce_attempts_total", "Calls to a provider", of, n.calls);
   m.counter("sendonce_attempts_in_doubt_total", "Calls although an earlier one may have sent", of,
             n.repeats_in_doubt);
+  for (const Look look : {Look::undecided, Look::absent, Look::found})
+    m.counter("sendonce_lookups_total", "Questions about deliveries in doubt, by answer",
+              {{"class", c.name}, {"answer", std::string(name(look))}},
+              n.looks[static_cast<std::size_t>(look)]);
   const std::array<std::pair<const char*, std::uint64_t>, 5> outcomes{{{"accepted", n.accepted},
                                                                        {"failed", n.failed},
                                                                        {"unknown", n.unknown},

@@ -21,6 +21,8 @@ std::string_view doing(Stage stage) {
       return "is being claimed";
     case Stage::calling:
       return "is with its provider";
+    case Stage::looking:
+      return "is in doubt, its provider is being asked";
     case Stage::settling:
       return "is being recorded";
     case Stage::waiting:

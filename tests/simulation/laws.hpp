@@ -15,6 +15,8 @@
 
 #include "classifiers/provider.hpp"
 #include "ledger/ledger.hpp"
+#include "plugin/core/look.hpp"
+#include "plugin/core/text.hpp"
 #include "plugin/message/decode.hpp"
 #include "plugin/message/key.hpp"
 #include "plugin/pipeline/policy.hpp"
@@ -47,6 +49,15 @@ struct Attempt {
   bool open() const { return !delivered; }
 };
 
+// What the provider was asked about a delivery in doubt.
+struct Question {
+  Known* of = nullptr;
+  std::uint32_t life = 0;
+  Fence fence{};
+  bool delivered = false;  // the process has read the answer
+  Look told = Look::undecided;
+};
+
 // One delivery, as the checkers know it.
 struct Known {
   Key key{};
@@ -61,7 +72,12 @@ struct Known {
   std::list<Attempt> attempts{};
   std::list<Attempt> forgotten_attempts{};
   std::uint32_t processed = 0;
-  std::optional<Row> row{};  // as is durable
+  std::list<Question> questions{};
+  MonoTime doubted{};              // when the process that lives learned last that it is in doubt
+  std::vector<MonoTime> absent{};  // when it was told so since then
+  bool found = false;              // by a question, once
+  bool late_copy = false;          // one was processed when nobody waited for it any more
+  std::optional<Row> row{};        // as is durable
   std::optional<MonoTime> ended{};
   bool taken_over = false;                     // a claim of it was left behind
   bool adopted = false;                        // its row went with a ledger that was lost
@@ -123,6 +139,15 @@ class LawBook final : public CommitWitness {
   void claim_answered(Ticket ticket) { claim_asked_[ticket].answered = true; }
   Attempt& submitted(Ticket ticket, std::size_t provider, const HttpRequest& request,
                      std::uint32_t life);
+  // A lookup is on its way, and its answer is read.
+  Question& questioned(Ticket ticket, std::size_t provider, const HttpRequest& request,
+                       std::uint32_t life);
+  void answered(Question& question, Look told);
+  // What the service can find it by.
+  template <class Of>
+  [[nodiscard]] static std::string reference(const Of& of) {
+    return hex(of.of->key.view());
+  }
   void left(Attempt& attempt);
   void processed(Attempt& attempt);
   void heard(Attempt& attempt, Told told, const Reply* reply);  // the process reads it now
@@ -163,6 +188,15 @@ class LawBook final : public CommitWitness {
   void note_health(const Attempt& attempt, Told told, const Reply* reply);
   void check_hold(const Attempt& attempt, std::size_t provider);
   void check_repeat(const Known& known, const Attempt& now);
+  void check_looked_for(const Known& known, bool no_receipt) const;
+  void check_late(const Attempt& attempt);
+  void note_doubt(Known& known) const;
+  void check_look_window(const Row& before, const Row& after, WallTime now) const;
+  void check_given_up(const Settlement& s, const Row& before, const Row& after) const;
+  [[nodiscard]] bool looks(const Known& known) const {
+    return policy(known).ambiguous(Channel::push) == AmbiguityPolicy::lookup;
+  }
+  [[nodiscard]] Known& asked_by(std::size_t provider, const HttpRequest& request);
   struct Commit {
     Incarnation incarnation{};
     WallTime now{};

@@ -146,6 +146,7 @@ struct FakeProvider final : Provider {
   std::size_t refusals = 0;
   bool renews_at_once = false;  // what it is refused
   std::string refuse_payload{};
+  std::string body_prefix{};  // of every request
   bool wants_credential = false;
   std::size_t credentials_taken = 0;
 
@@ -167,7 +168,7 @@ struct FakeProvider final : Provider {
     HttpRequest r;
     r.authority = origin_of(a.target).authority;
     r.path = "/" + a.target.destination.expose();
-    r.body = a.notification.content.body;
+    r.body = body_prefix + a.notification.content.body;
     return r;
   }
   [[nodiscard]] Verdict classify(const Target& t, const CallResult& result,
@@ -192,6 +193,19 @@ struct FakeProvider final : Provider {
   [[nodiscard]] bool ready(WallTime) const override { return is_ready; }
   std::optional<HttpRequest> needs_auth(WallTime) override {
     return wants_credential ? std::optional(HttpRequest{.url = "https://auth"}) : std::nullopt;
+  }
+  // 200: found, 404: absent; anything else says nothing.
+  Result<HttpRequest> prepare_lookup(const Attempt& a, WallTime) override {
+    HttpRequest r;
+    r.method = "GET";
+    r.path = "/" + a.target.destination.expose();
+    return r;
+  }
+  [[nodiscard]] LookAnswer classify_lookup(const CallResult& result, WallTime) const override {
+    const auto* answer = std::get_if<HttpAnswer>(&result);
+    if (answer == nullptr) return {.reason = "lookup failed"};
+    if (answer->status == 200) return {.look = Look::found, .message_id = "m-2"};
+    return {.look = answer->status == 404 ? Look::absent : Look::undecided, .reason = "asked"};
   }
   Verdict accept_auth(const CallResult& result, WallTime) override {
     ++credentials_taken;
