@@ -20,7 +20,7 @@ using In = keys::Path<&ProviderConfig::http, &HttpSpec::lookup, Member>;
 
 // Zero: not set. There is no default, check_http asks for it.
 template <auto Member>
-constexpr KeySpec<C> time(std::string_view path, std::string_view doc, const Bounds& bounds) {
+constexpr KeySpec<C> period(std::string_view path, std::string_view doc, const Bounds& bounds) {
   return {http_keys::about(path, doc, "**mandatory** with `lookup.path`"),
           KeyType::duration,
           bounds,
@@ -45,12 +45,12 @@ inline constexpr std::array kLookupKeys{
                                          "Its query parameters: templates by name. Path and query "
                                          "name `{key}`, or `{nid}` and the destination, which the "
                                          "request has carried.")),
-    lookup_keys::time<&LookupSpec::lag>(
+    lookup_keys::period<&LookupSpec::lag>(
         "lookup.lag",
         "The longest time until what the endpoint has taken can be found. Waited before the first "
         "look, and again before the second.",
         between(std::chrono::milliseconds(100), std::chrono::hours(1))),
-    lookup_keys::time<&LookupSpec::window>(
+    lookup_keys::period<&LookupSpec::window>(
         "lookup.window",
         "How long it can be found. Classes that look have an `expires` that ends before it.",
         between(std::chrono::minutes(1), std::chrono::hours(24 * 366))),

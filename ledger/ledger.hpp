@@ -132,6 +132,7 @@ struct Claimed {
   bool receipt_missing = false;        // an earlier 2xx came without its receipt (law 6)
   WallTime deadline{WallTime::max()};  // the row's; a later duplicate has a later one of its own
   WallTime created{};                  // of the row: no call came before
+  std::string provider{};              // with a doubt: by whom it may have been sent, if known
 };
 struct Busy {
   WallTime until{};

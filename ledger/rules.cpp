@@ -82,7 +82,8 @@ Claimed claimed_reply(const Row& row, bool taken_over) {
           .request = row.request,
           .receipt_missing = std::ranges::any_of(row.receipts, is_receipt_missing),
           .deadline = row.deadline,
-          .created = row.created};
+          .created = row.created,
+          .provider = row.effect == Effect::not_sent ? std::string() : row.provider};
 }
 
 Done done_reply(const Row& row, bool now) {
@@ -129,7 +130,8 @@ ClaimDecision take_claim(Row&& row, bool taken_over, const ClaimRequest& request
   // While the row is open this is how the reaper learns of the class's retention.
   row.keep_until = row.deadline + request.retention;
   row.look_until = request.look_for > Duration{0} ? row.deadline + request.look_for : WallTime{};
-  row.provider = bounded(request.provider, kNameMax);
+  // In doubt it stays with the provider that may have it.
+  if (row.effect == Effect::not_sent) row.provider = bounded(request.provider, kNameMax);
   row.ref = bounded(request.ref, kRefMax);
   // Before the call: whoever finds the claim left behind must know what it may have sent.
   // One in doubt whose call nobody knows stays so: no repeat is the same.

@@ -71,6 +71,8 @@ void add_class(Families& m, const ClassConfig& c, const ClassReport& r) {
   m.counter("sendonce_attempts_total", "Calls to a provider", of, n.calls);
   m.counter("sendonce_attempts_in_doubt_total", "Calls although an earlier one may have sent", of,
             n.repeats_in_doubt);
+  m.counter("sendonce_failovers_total", "Deliveries that went on to the next provider of the route",
+            of, n.failovers);
   for (const Look look : {Look::undecided, Look::absent, Look::found})
     m.counter("sendonce_lookups_total", "Questions about deliveries in doubt, by answer",
               {{"class", c.name}, {"answer", std::string(name(look))}},

@@ -28,6 +28,7 @@ Json class_json(const ClassConfig& c, const ClassReport& r) {
           {"looks_undecided", n.looks[0]},
           {"looks_absent", n.looks[1]},
           {"looks_found", n.looks[2]},
+          {"failovers", n.failovers},
           {"accepted", n.accepted},
           {"failed", n.failed},
           {"unknown", n.unknown},

@@ -125,6 +125,16 @@ class Engine {
   void spare_probe(Delivery& delivery);
   void wait_again(Delivery& delivery, WallTime until);
 
+  // engine_failover.cpp
+  [[nodiscard]] bool takes_deliveries(const ProviderState& provider) const;
+  [[nodiscard]] std::optional<ProviderIndex> on_route(const Delivery& delivery,
+                                                      std::optional<ProviderIndex> after) const;
+  [[nodiscard]] bool may_move(const Delivery& delivery) const;
+  void move_to(Delivery& delivery, ProviderIndex provider);
+  void fail_over(Delivery& delivery);
+  void divert(ProviderState& provider);
+  [[nodiscard]] bool at_its_provider(Delivery& delivery, const Claimed& claimed);
+
   // engine_lookups.cpp
   [[nodiscard]] std::optional<Duration> lag_of(const Delivery& delivery) const;
   [[nodiscard]] bool may_send_after_looks(Delivery& delivery, const Claimed& claimed);

@@ -243,6 +243,7 @@ void Engine::on_claimed(Delivery& d, const Claimed& claimed) {
   d.carried = claimed.carried;
   d.attempts = claimed.attempts;
   const AmbiguityPolicy ambiguous = policy(d).ambiguous(d.message->note.channel);
+  if (ambiguous != AmbiguityPolicy::give_up && !at_its_provider(d, claimed)) return;
   if (claimed.carried != Effect::not_sent && ambiguous == AmbiguityPolicy::lookup) {
     if (!may_send_after_looks(d, claimed)) return;
   } else if (const auto judged = judge_claim(claimed, ambiguous, policy(d).config.retry);

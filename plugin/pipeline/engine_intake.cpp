@@ -153,6 +153,8 @@ void Engine::add_delivery(HeldMessage& held, std::uint16_t target_index, Resolve
   d.fingerprint = keys_.fingerprint(held.note, kind);
   d.device = keys_.device_hash(kind, p.app_scope, destination);
   d.deadline = held.deadline;
+  if (may_move(d) && !takes_deliveries(p))
+    if (const auto next = on_route(d, d.provider)) move_to(d, *next);
   held.deliveries.push_back(d.ticket);
   ++held.open;
   ++state(d).counters.targets;

@@ -77,6 +77,7 @@ void Engine::conclude(Delivery& d, Verdict&& verdict, bool answered) {
   note_doubt(d, verdict);
   d.verdict = std::move(verdict);
   d.attempted = true;
+  fail_over(d);
   settle(d);
 }
 

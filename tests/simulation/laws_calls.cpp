@@ -107,6 +107,8 @@ Attempt& LawBook::submitted(Ticket ticket, std::size_t provider, const HttpReque
               .path = request.path,
               .body = request.body};
   const std::string who = short_text(known.key);
+  for (const Question& q : known.questions)
+    if (q.life == life && !q.delivered) broken(2, who + " is sent while it is asked about");
   if (!known.row) broken(1, who + " is sent without a row");
   const Row& row = *known.row;
   if (row.state != State::claimed) broken(1, who + " is sent while its row is not claimed");
@@ -205,11 +207,8 @@ void LawBook::processed(Attempt& attempt) {
   const bool once = policy(known).ambiguous(Channel::push) == AmbiguityPolicy::give_up;
   if (once && known.processed > 1)
     broken(6, short_text(known.key) + " reached its person twice under give-up");
-  if (looks(known) && known.processed > 1) {
-    if (!known.late_copy && !known.adopted)
-      broken(6, short_text(known.key) + " reached its person twice although it was looked for");
-    world_.hit(Probe::copy_too_late_to_be_found);
-  }
+  if (looks(known) && known.processed > 1 && !known.late_copy && !known.adopted)
+    broken(6, short_text(known.key) + " reached its person twice although it was looked for");
 }
 
 void LawBook::heard(Attempt& attempt, Told told, const Reply* reply) {

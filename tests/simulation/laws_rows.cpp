@@ -429,6 +429,7 @@ void LawBook::ledger_lost(WallTime adopted_at) {
       a.fence = Fence{};  // the new ledger counts from one again
       a.settled.reset();  // and knows nothing of it
     }
+    for (Question& q : known.questions) q.fence = Fence{};
     known.row.reset();
     known.ended.reset();
     known.revisions.clear();

@@ -96,7 +96,6 @@ constexpr std::array<std::string_view, kProbes> kProbeNames{
     "looked for after the deadline",
     "resend after two looks",
     "given up after two looks",
-    "copy too late to be found",
     "attempts exhausted",
     "wall stepped forward",
     "wall stepped back",

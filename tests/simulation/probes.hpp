@@ -113,7 +113,6 @@ enum class Probe : std::uint8_t {
   looked_for_after_the_deadline,
   resend_after_two_looks,
   given_up_after_two_looks,
-  copy_too_late_to_be_found,
   attempts_exhausted,
   wall_stepped_forward,
   wall_stepped_back,

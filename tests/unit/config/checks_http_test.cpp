@@ -154,8 +154,8 @@ std::string lookup(std::string_view from = {}, std::string_view to = {}) {
 }
 std::vector<std::string> looked(std::string_view from = {}, std::string_view to = {}) {
   std::string text = text_with("give-up", "lookup", lookup(from, to));
-  constexpr std::string_view kBody = R"(n = 1)";
-  text.replace(text.find(kBody), kBody.size(), R"(ref = "{key}")");
+  constexpr std::string_view kBody = ", n = 1";
+  text.replace(text.find(kBody), kBody.size(), R"(, ref = "{key}")");
   return findings_of(text);
 }
 

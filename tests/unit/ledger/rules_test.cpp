@@ -177,6 +177,22 @@ TEST(DecideSweep, AClaimLeftBehindMayBeAskedAboutFirst) {
   EXPECT_EQ(due_time(row, Incarnation(3)), row.look_until);
 }
 
+// What is in doubt stays with the provider that may have it, whoever claims it for another.
+TEST(DecideClaim, ADoubtKeepsItsProvider) {
+  Row row = claimed_row();
+  const std::string first = row.provider;
+  ClaimRequest other = claim_of(1);
+  other.provider = "other";
+  row.state = State::waiting;
+  auto decision = decide_claim(row, other, Ticket(6), ClaimFacts{}, kContext);
+  EXPECT_EQ(decision.write->provider, "other");
+  EXPECT_EQ(std::get<Claimed>(decision.reply).provider, "");
+  row.effect = Effect::maybe_sent;
+  decision = decide_claim(row, other, Ticket(6), ClaimFacts{}, kContext);
+  EXPECT_EQ(decision.write->provider, first);
+  EXPECT_EQ(std::get<Claimed>(decision.reply).provider, first);
+}
+
 TEST(DecideSweep, LeavesAClaimOfThisIncarnationAlone) {
   RuleContext later = kContext;
   later.now = kNoon + hours(1000);
