@@ -8,6 +8,7 @@
 
 #include "plugin/core/clock.hpp"
 #include "plugin/core/error.hpp"
+#include "plugin/core/look.hpp"
 #include "plugin/core/verdict.hpp"
 #include "plugin/message/notification.hpp"
 #include "plugin/transport/transport.hpp"
@@ -21,6 +22,8 @@ struct Capabilities {
   std::string idempotency_header{};  // that carries it, in lower case
   Duration idempotency_window{};     // for so long after the first call
   bool lookup = false;               // can be asked what became of a key: allows `lookup`
+  Duration lookup_lag{};             // until a search finds what was sent
+  Duration lookup_window{};          // for so long after the first call
   bool acts_on_whole = true;         // a request cut before its end was not acted on
   bool many_origins = false;         // calls go where their targets say: origin_of()
   bool one_stream_first = false;     // a single stream until the first answer on a connection
@@ -66,6 +69,18 @@ class Provider {
   // been accepted?) it marks for in_light_of().
   [[nodiscard]] virtual Verdict classify(const Target& target, const CallResult& result,
                                          WallTime now) const = 0;
+
+  // ---- with capabilities().lookup ------------------------------------------------------------
+  // Asks what became of the delivery: never sends it. An error is the configuration's.
+  [[nodiscard]] virtual Result<HttpRequest> prepare_lookup(const Attempt& /*attempt*/,
+                                                           WallTime /*now*/) {
+    return fail(Errc::invalid, "cannot be asked");
+  }
+  // Total. What it does not understand is undecided: `absent` lets the delivery be sent again.
+  [[nodiscard]] virtual LookAnswer classify_lookup(const CallResult& /*result*/,
+                                                   WallTime /*now*/) const {
+    return {};
+  }
 
   // ---- credentials: pure, in the shape of a call -------------------------------------------
   // False while no usable credential is at hand: nothing may be prepared.

@@ -24,6 +24,12 @@ void each_template(const HttpSpec& http, Visit&& visit) {
   for (const NamedTemplate& t : http.form) visit("form", t.value);
   if (http.json) each_json(*http.json, [&](const TextTemplate& t) { visit("json", t); });
   visit("auth.sign", http.auth.sign);
+  visit("lookup.path", http.lookup.path);
+  for (const NamedTemplate& t : http.lookup.query) visit("lookup.query", t.value);
+}
+
+bool of_lookup(std::string_view key) {
+  return key.starts_with("lookup.");
 }
 
 void check_destination(const Checked& c) {
@@ -38,7 +44,7 @@ void check_destination(const Checked& c) {
                      std::string(name(channel)),
                  "name the destination of this channel");
       else
-        named = true;
+        named = named || !of_lookup(key);
     };
     judge(TemplateField::phone, Channel::sms);
     judge(TemplateField::phone_digits, Channel::sms);
@@ -50,16 +56,23 @@ void check_destination(const Checked& c) {
              channel == Channel::sms ? "put {phone} into it" : "put {email} into it");
 }
 
+void check_path(const Checked& c, std::string_view key, std::string_view query,
+                const TextTemplate& path) {
+  if (!path.source().starts_with('/'))
+    c.report(key, "does not begin with /", "write the path below the endpoint");
+  const bool more = std::ranges::any_of(path.parts(), [](const TemplatePart& part) {
+    return !part.field && part.text.find_first_of("?# ") != std::string::npos;
+  });
+  if (more)
+    c.report(key, "holds a query, a fragment or a space",
+             "put parameters into " + std::string(query));
+}
+
 void check_target(const Checked& c) {
   const HttpSpec& http = c.provider.http;
   const bool to_the_target = http.path.empty();
   if (!to_the_target) {
-    if (!http.path.source().starts_with('/'))
-      c.report("path", "does not begin with /", "write the path below the endpoint");
-    const bool more = std::ranges::any_of(http.path.parts(), [](const TemplatePart& part) {
-      return !part.field && part.text.find_first_of("?# ") != std::string::npos;
-    });
-    if (more) c.report("path", "holds a query, a fragment or a space", "put parameters into query");
+    check_path(c, "path", "query", http.path);
     if (!http.hosts.empty())
       c.report("hosts", "has no effect beside path", "remove it: endpoint names the only host");
     return;
@@ -137,6 +150,71 @@ void check_idempotency(const Checked& c) {
       c.report("headers", "names the header of the idempotency key too", "remove it there");
 }
 
+// One delivery and no other: a notification may have several destinations.
+bool names_the_delivery(const std::vector<const TextTemplate*>& all) {
+  const auto any = [&](TemplateField field) {
+    return std::ranges::any_of(all, [field](const TextTemplate* t) { return t->uses(field); });
+  };
+  const bool to = any(TemplateField::phone) || any(TemplateField::phone_digits) ||
+                  any(TemplateField::email) || any(TemplateField::url);
+  return any(TemplateField::key) || (any(TemplateField::nid) && to);
+}
+
+void check_lookup_words(const Checked& c) {
+  const HttpSpec& http = c.provider.http;
+  std::vector<const TextTemplate*> sent;
+  std::vector<const TextTemplate*> asked;
+  each_template(http, [&](std::string_view key, const TextTemplate& t) {
+    (of_lookup(key) ? asked : sent).push_back(&t);
+  });
+  if (!names_the_delivery(asked))
+    return c.report("lookup.path", "nothing in it says which delivery is meant",
+                    "put {key} into it or into lookup.query, or {nid} and the destination");
+  const bool by_key =
+      std::ranges::any_of(asked, [](const TextTemplate* t) { return t->uses(TemplateField::key); });
+  const bool carries = std::ranges::any_of(sent, [by_key](const TextTemplate* t) {
+    return t->uses(by_key ? TemplateField::key : TemplateField::nid);
+  });
+  if (!carries && !(by_key && !http.idempotency.header.empty()))
+    c.report("lookup.path",
+             std::string("asks by ") + (by_key ? "{key}" : "{nid}") +
+                 ", which the request does not carry",
+             "put it into the request too");
+}
+
+void check_lookup(const Checked& c) {
+  const HttpSpec& http = c.provider.http;
+  const LookupSpec& lookup = http.lookup;
+  if (lookup.path.empty()) {
+    if (lookup != LookupSpec{}) c.report("lookup.path", "missing", "name what is asked");
+    return;
+  }
+  if (http.path.empty())
+    return c.report("lookup.path", "has no endpoint: requests go to their targets' own URLs",
+                    "remove lookup, or name endpoint and path");
+  check_path(c, "lookup.path", "lookup.query", lookup.path);
+  if (lookup.lag == Duration{0})
+    c.report("lookup.lag", "missing",
+             "say how long it takes until a message can be found, for example \"30s\"");
+  if (lookup.window == Duration{0})
+    c.report("lookup.window", "missing",
+             "say how long a message can be found, for example \"24h\"");
+  const auto says = [&](Look look) {
+    return std::ranges::any_of(lookup.answers,
+                               [look](const LookupRule& rule) { return rule.look == look; });
+  };
+  if (!says(Look::absent))
+    c.report("lookup.answers", "no answer would ever say that a message is not there",
+             "add a line with is = \"absent\"");
+  if (!says(Look::found) && lookup.receipt_pointer.empty())
+    c.report("lookup.answers", "no answer would ever say that a message is there",
+             "name lookup.receipt, or add a line with is = \"found\"");
+  if (http.auth.type == HttpAuth::form)
+    c.report("auth.type", "form puts the secret into a form, and a lookup has none",
+             "choose another type, or remove lookup");
+  check_lookup_words(c);
+}
+
 void check_receipt(const Checked& c) {
   const HttpSpec& http = c.provider.http;
   const bool accepts = std::ranges::any_of(
@@ -159,6 +237,7 @@ void check_http(const CheckInput& in, Findings& out) {
     check_auth(c);
     check_idempotency(c);
     check_receipt(c);
+    check_lookup(c);
   }
 }
 

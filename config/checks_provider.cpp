@@ -32,10 +32,10 @@ bool serves(ProviderKind kind, Channel channel) {
   return false;
 }
 
-// `resend-with-key` needs a key that suppresses a repeat. Nobody can be asked what became of one.
+// `resend-with-key` needs a key that suppresses a repeat, `lookup` somebody who can be asked.
 bool supports(const ProviderConfig& provider, AmbiguityPolicy policy) {
   if (policy == AmbiguityPolicy::resend_with_key) return !provider.http.idempotency.header.empty();
-  return policy != AmbiguityPolicy::lookup;
+  return policy != AmbiguityPolicy::lookup || !provider.http.lookup.path.empty();
 }
 
 AmbiguityPolicy policy_for(const ClassConfig& of, Channel channel) {
@@ -254,6 +254,20 @@ void check_window(const CheckInput& in, Findings& out, const ClassConfig& c,
                "shorten expires, or choose give-up or resend");
 }
 
+// What the endpoint can no longer find is not absent, and would be sent a second time (law 6).
+void check_lookup_window(const CheckInput& in, Findings& out, const ClassConfig& c,
+                         const std::string& field, const ProviderConfig& provider) {
+  const LookupSpec& lookup = provider.http.lookup;
+  const Duration last = c.expires + look_for(lookup.lag) + provider.total;
+  if (last <= lookup.window) return;
+  report_error(in, out, field,
+               "the last look may come " + duration_text(last) +
+                   " after the first call (expires, lookup.lag and call.total), and provider " +
+                   provider.name + " finds messages for " + duration_text(lookup.window) +
+                   " (lookup.window)",
+               "shorten expires, or choose give-up or resend");
+}
+
 }  // namespace
 
 void check_routes(const CheckInput& in, Findings& out) {
@@ -278,6 +292,7 @@ void check_policies(const CheckInput& in, Findings& out) {
         if (supports(*provider, policy)) {
           if (policy == AmbiguityPolicy::resend_with_key)
             check_window(in, out, c, field, *provider);
+          if (policy == AmbiguityPolicy::lookup) check_lookup_window(in, out, c, field, *provider);
           continue;
         }
         report_error(in, out, field,

@@ -5,14 +5,12 @@
 #include <cmath>
 
 #include "plugin/core/ascii.hpp"
-#include "plugin/core/nearest.hpp"
 #include "plugin/core/text.hpp"
 
 namespace sendonce {
 namespace {
 
 constexpr std::size_t kMembersMax = 100;
-constexpr std::size_t kRulesMax = 200;
 constexpr std::size_t kHeaderNameMax = 128;
 constexpr std::array<std::string_view, 3> kChannels{"sms", "email", "webhook"};
 
@@ -103,212 +101,10 @@ Refused read_json_node(JsonTemplate& out, const TomlNode& node) {
   return {};
 }
 
-// ---- answers -----------------------------------------------------------------------------------
-
-std::optional<int> status_from(std::string_view text) {
-  int value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || value < 200 || value > 599)
-    return std::nullopt;
-  return value;
-}
-
-std::optional<StatusRange> range_from(std::string_view text) {
-  if (text.size() == 3 && text.ends_with("xx") && text[0] >= '2' && text[0] <= '5') {
-    const int hundred = (text[0] - '0') * 100;
-    return StatusRange{hundred, hundred + 99};
-  }
-  const std::size_t dash = text.find('-');
-  const auto first = status_from(text.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : status_from(text.substr(dash + 1));
-  if (!first || !last || *first > *last) return std::nullopt;
-  return StatusRange{*first, *last};
-}
-
-Refused read_one_status(std::vector<StatusRange>& out, const TomlNode& node) {
-  std::optional<StatusRange> range;
-  if (node.type == TomlType::text) range = range_from(node.text);
-  if (node.type == TomlType::integer) range = range_from(std::to_string(node.integer));
-  if (!range)
-    return refusal(node, "not a status", "write 404, \"5xx\", \"500-504\" or an array of them");
-  out.push_back(*range);
-  return {};
-}
-
-Refused read_one_text(std::vector<std::string>& out, const TomlNode& node) {
-  if (node.type == TomlType::integer) {
-    out.push_back(std::to_string(node.integer));
-    return {};
-  }
-  return read_text(out.emplace_back(), node);
-}
-
-// One value or an array of them.
-template <class T>
-Refused read_several(std::vector<T>& out, const TomlNode& node,
-                     Refused (*read_one)(std::vector<T>&, const TomlNode&)) {
-  if (node.type != TomlType::array) return read_one(out, node);
-  if (node.items.empty()) return refusal(node, "is empty", "give it a value or leave it out");
-  for (const TomlNode& item : node.items)
-    if (Refused refused = read_one(out, item)) return refused;
-  return {};
-}
-
-constexpr std::array kClasses{
-    VerdictClass::accepted,       VerdictClass::retryable,      VerdictClass::throttled,
-    VerdictClass::token_terminal, VerdictClass::token_mismatch, VerdictClass::provider_auth,
-    VerdictClass::payload_error,  VerdictClass::config_error,   VerdictClass::ambiguous};
-constexpr std::array kEffects{Effect::not_sent, Effect::maybe_sent};
-constexpr std::array kScopes{FaultScope::delivery, FaultScope::device, FaultScope::provider};
-
-template <class Enums, class Enum>
-Refused read_named_enum(Enum& out, const TomlNode& node, const Enums& all) {
-  std::vector<std::string_view> names;
-  for (const auto value : all) names.push_back(name(value));
-  std::size_t position = 0;
-  if (Refused refused = read_choice(position, node, names)) return refused;
-  out = all.at(position);
-  return {};
-}
-
-struct RuleKey {
-  std::string_view name{};
-  Refused (*read)(AnswerRule& out, const TomlNode& node) = nullptr;
-};
-
-constexpr std::array<RuleKey, 14> kRuleKeys{{
-    {"status",
-     [](AnswerRule& out, const TomlNode& node) {
-       return read_several(out.status, node, read_one_status);
-     }},
-    {"pointer",
-     [](AnswerRule& out, const TomlNode& node) { return read_pointer(out.pointer, node); }},
-    {"equals", [](AnswerRule& out,
-                  const TomlNode& node) { return read_several(out.equals, node, read_one_text); }},
-    {"contains",
-     [](AnswerRule& out, const TomlNode& node) {
-       return read_several(out.contains, node, read_one_text);
-     }},
-    {"header",
-     [](AnswerRule& out, const TomlNode& node) { return read_header_name(out.header, node); }},
-    {"header_equals",
-     [](AnswerRule& out, const TomlNode& node) {
-       return read_several(out.header_equals, node, read_one_text);
-     }},
-    {"header_contains",
-     [](AnswerRule& out, const TomlNode& node) {
-       return read_several(out.header_contains, node, read_one_text);
-     }},
-    {"text", [](AnswerRule& out,
-                const TomlNode& node) { return read_several(out.text, node, read_one_text); }},
-    {"class", [](AnswerRule& out,
-                 const TomlNode& node) { return read_named_enum(out.verdict, node, kClasses); }},
-    {"effect",
-     [](AnswerRule& out, const TomlNode& node) {
-       return read_named_enum(out.effect.emplace(), node, kEffects);
-     }},
-    {"scope",
-     [](AnswerRule& out, const TomlNode& node) {
-       return read_named_enum(out.scope.emplace(), node, kScopes);
-     }},
-    {"reason", [](AnswerRule& out, const TomlNode& node) { return read_text(out.reason, node); }},
-    {"retry_after",
-     [](AnswerRule& out, const TomlNode& node) {
-       return read_duration(out.retry_after, node,
-                            {std::chrono::nanoseconds(std::chrono::seconds(1)).count(),
-                             std::chrono::nanoseconds(std::chrono::hours(24 * 7)).count()});
-     }},
-    {"retry_pointer",
-     [](AnswerRule& out, const TomlNode& node) { return read_pointer(out.retry_pointer, node); }},
-}};
-
-bool is_2xx(const StatusRange& range) {
-  return range.first >= 200 && range.last <= 299;
-}
-
-// Lines that would claim more than an answer can say.
-Refused judge_rule(const AnswerRule& rule, const TomlNode& node) {
-  const bool by_content = !rule.pointer.empty() || !rule.header.empty() || !rule.text.empty();
-  if (rule.status.empty() && !by_content)
-    return refusal(node, "would match every answer", "name status, pointer, header or text");
-  if (rule.pointer.empty() && (!rule.equals.empty() || !rule.contains.empty()))
-    return refusal(node, "equals and contains need a pointer", "add pointer = \"/...\"");
-  if (rule.header.empty() && (!rule.header_equals.empty() || !rule.header_contains.empty()))
-    return refusal(node, "header_equals and header_contains need a header", "add header = \"...\"");
-  const bool all_2xx = !rule.status.empty() && std::ranges::all_of(rule.status, is_2xx);
-  if (rule.verdict == VerdictClass::accepted && (!all_2xx || rule.effect))
-    return refusal(node, "only a 2xx is accepted, and then it was sent",
-                   "write status = \"2xx\" and no effect");
-  if (rule.verdict == VerdictClass::ambiguous && rule.effect == Effect::not_sent)
-    return refusal(node, "ambiguous means that it may have been sent", "leave out effect");
-  const bool gone = rule.status.size() == 1 && rule.status[0] == StatusRange{410, 410};
-  if (rule.verdict == VerdictClass::token_terminal && !by_content && !gone)
-    return refusal(node, "a status alone does not end a destination",
-                   "name the code that does, by pointer, header or text");
-  const bool any_2xx = rule.status.empty() || std::ranges::any_of(rule.status, [](StatusRange r) {
-                         return r.first <= 299;
-                       });
-  if (any_2xx && !by_content && rule.verdict != VerdictClass::accepted &&
-      rule.verdict != VerdictClass::ambiguous)
-    return refusal(node, "a 2xx says that it was taken, unless its content says otherwise",
-                   "name the content, by pointer, header or text");
-  return {};
-}
-
-Refused read_rule(AnswerRule& out, const TomlNode& node) {
-  if (node.type != TomlType::table)
-    return not_a(node, "an array of tables", "[{ status = \"2xx\", class = \"accepted\" }]");
-  for (const auto& [key, member] : node.members) {
-    const auto* const known = std::ranges::find(kRuleKeys, key, &RuleKey::name);
-    if (known == kRuleKeys.end()) {
-      std::vector<std::string_view> names;
-      for (const RuleKey& k : kRuleKeys) names.push_back(k.name);
-      const std::string_view close = nearest(key, names);
-      return refusal(member, "\"" + key + "\" is no part of an answer",
-                     close.empty() ? "known here: " + list_of(names)
-                                   : "did you mean " + std::string(close) + "?");
-    }
-    if (Refused refused = known->read(out, member)) return refused;
-  }
-  if (node.find("class") == nullptr)
-    return refusal(node, "has no class", "say what such an answer means: class = \"...\"");
-  return judge_rule(out, node);
-}
-
 // ---- back into TOML ----------------------------------------------------------------------------
 
 void add(std::string& out, std::string_view key, const std::string& value) {
   out.append(out.empty() ? "" : ", ").append(key).append(" = ").append(value);
-}
-
-void add_text(std::string& out, std::string_view key, const std::string& value) {
-  if (!value.empty()) add(out, key, toml_text(value));
-}
-
-void add_texts(std::string& out, std::string_view key, const std::vector<std::string>& values) {
-  if (!values.empty()) add(out, key, toml_texts(values));
-}
-
-std::string toml_rule(const AnswerRule& rule) {
-  std::string out;
-  std::vector<std::string> status;
-  for (const StatusRange& range : rule.status)
-    status.push_back(std::to_string(range.first) + "-" + std::to_string(range.last));
-  add_texts(out, "status", status);
-  add_text(out, "pointer", rule.pointer);
-  add_texts(out, "equals", rule.equals);
-  add_texts(out, "contains", rule.contains);
-  add_text(out, "header", rule.header);
-  add_texts(out, "header_equals", rule.header_equals);
-  add_texts(out, "header_contains", rule.header_contains);
-  add_texts(out, "text", rule.text);
-  add_text(out, "class", std::string(name(rule.verdict)));
-  if (rule.effect) add_text(out, "effect", std::string(name(*rule.effect)));
-  if (rule.scope) add_text(out, "scope", std::string(name(*rule.scope)));
-  add_text(out, "reason", rule.reason);
-  if (rule.retry_after > Duration{0}) add_text(out, "retry_after", duration_text(rule.retry_after));
-  add_text(out, "retry_pointer", rule.retry_pointer);
-  return "{ " + out + " }";
 }
 
 }  // namespace
@@ -342,17 +138,6 @@ Refused read_json_template(std::optional<JsonTemplate>& out, const TomlNode& nod
   if (node.type != TomlType::table) return not_a(node, "a table", "{ to = \"{phone}\" }");
   JsonTemplate read;
   if (Refused refused = read_json_object(read, node)) return refused;
-  out = std::move(read);
-  return {};
-}
-
-Refused read_answers(std::vector<AnswerRule>& out, const TomlNode& node) {
-  if (node.type != TomlType::array)
-    return not_a(node, "an array of tables", "[{ status = \"2xx\", class = \"accepted\" }]");
-  if (node.items.size() > kRulesMax) return refusal(node, "has more than 200 lines", "merge some");
-  std::vector<AnswerRule> read;
-  for (const TomlNode& item : node.items)
-    if (Refused refused = read_rule(read.emplace_back(), item)) return refused;
   out = std::move(read);
   return {};
 }
@@ -397,12 +182,6 @@ std::string toml_json(const JsonTemplate& from) {
       out.append(out.empty() ? "" : ", ").append(toml_json(from.children[i]));
   }
   return object ? "{ " + out + " }" : "[" + out + "]";
-}
-
-std::string toml_answers(const std::vector<AnswerRule>& from) {
-  std::string out;
-  for (const AnswerRule& rule : from) out.append(out.empty() ? "" : ", ").append(toml_rule(rule));
-  return out.empty() ? out : "[" + out + "]";
 }
 
 }  // namespace sendonce

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "config/answer_tables.hpp"
 #include "config/http_tables.hpp"
 #include "config/key_spec.hpp"
 

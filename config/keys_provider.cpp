@@ -5,6 +5,7 @@
 
 #include "config/key_spec.hpp"
 #include "config/keys_http.hpp"
+#include "config/keys_lookup.hpp"
 #include "config/keys_module.hpp"
 
 namespace sendonce {
@@ -212,7 +213,8 @@ constexpr std::array<KeySpec<C>, A + B> joined(const std::array<KeySpec<C>, A>& 
   return out;
 }
 
-constexpr std::array kKeys = joined(joined(kCommonKeys, kHttpKeys), kModuleKeys);
+constexpr std::array kKeys =
+    joined(joined(joined(kCommonKeys, kHttpKeys), kLookupKeys), kModuleKeys);
 
 }  // namespace
 

@@ -62,6 +62,9 @@ struct ClaimRequest {
   // sent.
   std::string refused{};
   RequestHash request{};  // of the call that would follow; kept while nothing may have been sent
+  // The class looks when in doubt: for so long after its deadline a row in doubt can be claimed to
+  // ask what became of it. Zero: nobody can be asked.
+  Duration look_for{0};
 };
 
 // The engine's decision about an attempt (or about a claim that it will not follow up).
@@ -134,6 +137,7 @@ struct Claimed {
   bool receipt_missing = false;        // an earlier 2xx came without its receipt (law 6)
   WallTime deadline{WallTime::max()};  // the row's; a later duplicate has a later one of its own
   WallTime created{};                  // of the row: no call came before
+  std::string provider{};              // with a doubt: by whom it may have been sent, if known
 };
 struct Busy {
   WallTime until{};

@@ -60,6 +60,8 @@ struct Row {
   WallTime deadline{};
   WallTime ended{};       // once ended
   WallTime keep_until{};  // once ended
+  // Until then somebody can be asked what became of it, should it be in doubt; none: nobody can.
+  WallTime look_until{};
   Fingerprint fingerprint{};
   // Of the first call that may have been sent, or of the one that is claimed; all zero when the
   // policy needs none.

@@ -24,8 +24,8 @@ enum Presence : std::uint8_t {
   has_ticket = 1U << 4U,
   has_campaign = 1U << 5U,
   has_request = 1U << 6U,
+  has_look_until = 1U << 7U,  // the last one: the next needs a new version
 };
-constexpr std::uint8_t kPresenceKnown = 0x7F;
 constexpr std::uint8_t kReceiptHasFence = 1U << 6U;
 constexpr std::uint8_t kReceiptHasTime = 1U << 7U;
 
@@ -46,6 +46,7 @@ std::uint8_t presence_of(const Row& row) {
   if (row.ticket != Ticket{}) bits |= has_ticket;
   if (row.campaign != LookupHash{}) bits |= has_campaign;
   if (row.request != RequestHash{}) bits |= has_request;
+  if (row.look_until != WallTime{}) bits |= has_look_until;
   return static_cast<std::uint8_t>(bits);
 }
 
@@ -149,6 +150,7 @@ void write_optional(const Row& row, Writer& w) {
   if (row.ticket != Ticket{}) w.number(row.ticket.get());
   if (row.campaign != LookupHash{}) w.number(row.campaign.get());
   if (row.request != RequestHash{}) w.raw(row.request.view());
+  if (row.look_until != WallTime{}) w.number(ticks(row.look_until));
 }
 
 void write_receipt(const Row& row, const Receipt& receipt, Writer& w) {
@@ -238,8 +240,9 @@ bool read_optional(Reader& r, std::uint8_t presence, Row& row) {
   if ((presence & has_ticket) != 0) row.ticket = Ticket(r.number<std::uint64_t>());
   if ((presence & has_campaign) != 0) row.campaign = LookupHash(r.number<std::uint64_t>());
   if ((presence & has_request) != 0) r.digest(row.request);
+  if ((presence & has_look_until) != 0) row.look_until = wall_time(r.number<std::uint64_t>());
   // One row, one encoding: a value that could have been left out is damage.
-  return (presence & ~unsigned{kPresenceKnown}) == 0 && presence_of(row) == presence;
+  return presence_of(row) == presence;
 }
 
 bool read_receipt(Reader& r, const Row& row, Receipt& receipt) {
@@ -258,7 +261,7 @@ bool read_receipt(Reader& r, const Row& row, Receipt& receipt) {
 std::size_t encoded_size(const Row& row) {
   std::size_t size = kFixedSize + 4 + row.message_class.size() + row.provider.size() +
                      row.ref.size() + row.reason.size();
-  for (const WallTime t : {row.lease_end, row.next_at, row.ended, row.keep_until}) {
+  for (const WallTime t : {row.lease_end, row.next_at, row.ended, row.keep_until, row.look_until}) {
     if (t != WallTime{}) size += 8;
   }
   if (row.ticket != Ticket{}) size += 8;
@@ -341,7 +344,7 @@ Result<RowPeek> peek_row(std::string_view bytes) {
   if ((presence & has_keep_until) != 0) peek.keep_until = wall_time(r.number<std::uint64_t>());
   skip_if(r, has_ticket);
   if ((presence & has_campaign) != 0) peek.campaign = LookupHash(r.number<std::uint64_t>());
-  if ((presence & ~unsigned{kPresenceKnown}) != 0 || !r.good()) return corrupt("presence bits");
+  if (!r.good()) return corrupt("presence bits");
   return peek;
 }
 

@@ -5,10 +5,10 @@
 //   88 fence 8   96 created 8   104 deadline 8   112 incarnation 4   116 revision 4
 //   120 attempts 2   122 state   123 effect   124 fault   125 dead letter   126 receipts   127 zero
 //   128 then, each if its presence bit is set: lease_end, next_at, ended, keep_until, ticket and
-//   campaign (8 bytes each), request 16; then class, provider, ref, reason (length byte, text);
-//   then the receipts: verdict | effect << 4 | has fence << 6 | has time << 7, [fence 8], [time 8],
-//   length byte, message id. A receipt's fence and time are left out when they are the row's fence
-//   and `ended`.
+//   campaign (8 bytes each), request 16, look_until 8; then class, provider, ref, reason (length
+//   byte, text); then the receipts: verdict | effect << 4 | has fence << 6 | has time << 7, [fence
+//   8], [time 8], length byte, message id. A receipt's fence and time are left out when they are
+//   the row's fence and `ended`.
 //
 // Times are nanoseconds since the Unix epoch. What follows `length` is padding, all zero: a claim
 // is stored with room for its outcome, so that settling it rewrites the record in place.

@@ -27,6 +27,7 @@ void end_row(Row& row, State state, std::string_view reason, WallTime now, Durat
   row.keep_until = std::max(now, row.created) + retention;
   row.lease_end = WallTime{};
   row.next_at = WallTime{};
+  row.look_until = WallTime{};
   row.ticket = Ticket{};
   ++row.revision;
 }
@@ -87,7 +88,8 @@ Claimed claimed_reply(const Row& row, bool taken_over) {
           .request = row.request,
           .receipt_missing = std::ranges::any_of(row.receipts, is_receipt_missing),
           .deadline = row.deadline,
-          .created = row.created};
+          .created = row.created,
+          .provider = row.effect == Effect::not_sent ? std::string() : row.provider};
 }
 
 Done done_reply(const Row& row, bool now) {
@@ -135,7 +137,9 @@ ClaimDecision take_claim(Row&& row, bool taken_over, const ClaimRequest& request
   row.next_at = WallTime{};
   // While the row is open this is how the reaper learns of the class's retention.
   row.keep_until = row.deadline + request.retention;
-  row.provider = bounded(request.provider, kNameMax);
+  row.look_until = request.look_for > Duration{0} ? row.deadline + request.look_for : WallTime{};
+  // In doubt it stays with the provider that may have it.
+  if (row.effect == Effect::not_sent) row.provider = bounded(request.provider, kNameMax);
   row.ref = bounded(request.ref, kRefMax);
   // Before the call: whoever finds the claim left behind must know what it may have sent.
   // One in doubt whose call nobody knows stays so: no repeat is the same.
@@ -155,11 +159,16 @@ ClaimDecision answer(ClaimReply reply) {
   return {.reply = std::move(reply), .write = std::nullopt, .event = false, .fence_used = false};
 }
 
+// In doubt after the deadline nothing is sent any more, but somebody may still be asked (law 6).
+bool may_look(const Row& row, const ClaimRequest& request, WallTime now) {
+  return row.effect == Effect::maybe_sent && now < row.deadline + request.look_for;
+}
+
 // Nobody else is at work on the row: end it if it has to end, else claim it.
 ClaimDecision end_or_claim(Row&& row, bool taken_over, const ClaimRequest& request, Ticket ticket,
                            const ClaimFacts& facts, const RuleContext& context) {
   if (row.effect == Effect::sent) return ended_by_claim(std::move(row), "", request, context.now);
-  if (row.deadline <= context.now)
+  if (row.deadline <= context.now && !may_look(row, request, context.now))
     return ended_by_claim(std::move(row), "expired", request, context.now);
   if (dead_device(request, facts))
     return ended_by_claim(std::move(row), "dead device", request, context.now);
@@ -349,10 +358,13 @@ std::optional<Row> decide_dead_letter_done(std::optional<Row> found) {
 std::optional<WallTime> due_time(const Row& row, Incarnation incarnation) {
   switch (row.state) {
     case State::waiting:
+      // What is in doubt may be asked about for longer.
+      if (row.effect == Effect::maybe_sent)
+        return std::max({row.deadline, row.next_at, row.look_until});
       return std::max(row.deadline, row.next_at);
     case State::claimed:
       if (row.incarnation == incarnation) return std::nullopt;
-      return std::max(row.deadline, row.lease_end);
+      return std::max({row.deadline, row.lease_end, row.look_until});
     case State::accepted:
     case State::failed:
     case State::unknown:

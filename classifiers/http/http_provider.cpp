@@ -6,6 +6,7 @@
 
 #include "classifiers/http/http_answers.hpp"
 #include "classifiers/http/http_auth.hpp"
+#include "classifiers/http/http_lookup.hpp"
 #include "classifiers/http/http_render.hpp"
 #include "classifiers/overrides.hpp"
 #include "plugin/core/ascii.hpp"
@@ -57,6 +58,9 @@ class HttpProvider final : public Provider {
     capabilities_.idempotency_key = !spec.idempotency.header.empty();
     capabilities_.idempotency_header = spec.idempotency.header;
     capabilities_.idempotency_window = spec.idempotency.window;
+    capabilities_.lookup = !spec.lookup.path.empty();
+    capabilities_.lookup_lag = spec.lookup.lag;
+    capabilities_.lookup_window = spec.lookup.window;
     capabilities_.acts_on_whole = false;  // nobody knows what stands behind the endpoint
   }
 
@@ -73,6 +77,10 @@ class HttpProvider final : public Provider {
   }
   [[nodiscard]] Verdict classify(const Target& target, const CallResult& result,
                                  WallTime now) const override;
+  [[nodiscard]] Result<HttpRequest> prepare_lookup(const Attempt& attempt, WallTime now) override;
+  [[nodiscard]] LookAnswer classify_lookup(const CallResult& result, WallTime now) const override {
+    return judge_lookup(options_.spec, result, now);
+  }
   [[nodiscard]] bool ready(WallTime now) const override { return credential_.ready(now); }
   [[nodiscard]] std::optional<HttpRequest> needs_auth(WallTime now) override {
     return credential_.needs_auth(now);
@@ -91,6 +99,8 @@ class HttpProvider final : public Provider {
  private:
   [[nodiscard]] std::string_view receiver_of(const Target& target) const;
   [[nodiscard]] Result<std::string> path(const Renderer& render, std::string_view url) const;
+  [[nodiscard]] HttpRequest addressed(HttpRequest request, std::string where,
+                                      const std::string& destination) const;
   [[nodiscard]] Result<void> add_body(HttpRequest& request, const Renderer& render) const;
   [[nodiscard]] Result<void> add_headers(HttpRequest& request, const Renderer& render,
                                          const Attempt& attempt) const;
@@ -124,6 +134,20 @@ Result<Destination> HttpProvider::normal_form(const Target& target) const {
   return normal;
 }
 
+Result<void> append_query(std::string& out, const NamedTemplates& query, const Renderer& render,
+                          const std::string& key) {
+  char before = out.find('?') == std::string::npos ? '?' : '&';
+  for (const NamedTemplate& entry : query) {
+    SO_TRY(const auto value, render.text(entry.value, Place::plain, key + entry.name));
+    if (!value) continue;
+    out.push_back(std::exchange(before, '&'));
+    append_escaped(out, entry.name, Place::query);
+    out.push_back('=');
+    append_escaped(out, *value, Place::query);
+  }
+  return {};
+}
+
 // Path and query, of the endpoint or of the target's own URL.
 Result<std::string> HttpProvider::path(const Renderer& render, std::string_view url) const {
   std::string out;
@@ -135,15 +159,7 @@ Result<std::string> HttpProvider::path(const Renderer& render, std::string_view 
     SO_TRY(const auto rendered, render.text(options_.spec.path, Place::path, "path"));
     out = rendered.value_or("/");
   }
-  char before = out.find('?') == std::string::npos ? '?' : '&';
-  for (const NamedTemplate& entry : options_.spec.query) {
-    SO_TRY(const auto value, render.text(entry.value, Place::plain, "query." + entry.name));
-    if (!value) continue;
-    out.push_back(std::exchange(before, '&'));
-    append_escaped(out, entry.name, Place::query);
-    out.push_back('=');
-    append_escaped(out, *value, Place::query);
-  }
+  SO_CHECK(append_query(out, options_.spec.query, render, "query."));
   return out;
 }
 
@@ -196,6 +212,11 @@ Result<HttpRequest> HttpProvider::prepare(const Attempt& attempt, WallTime now) 
   SO_CHECK(add_body(request, render));
   SO_CHECK(add_headers(request, render, attempt));
   SO_CHECK(credential_.apply(request, where, attempt, now));
+  return addressed(std::move(request), std::move(where), destination);
+}
+
+HttpRequest HttpProvider::addressed(HttpRequest request, std::string where,
+                                    const std::string& destination) const {
   if (options_.spec.version == HttpVersion::two) {
     request.path = std::move(where);
     return request;
@@ -210,6 +231,19 @@ Result<HttpRequest> HttpProvider::prepare(const Attempt& attempt, WallTime now) 
   request.url = std::string(origin) + where;
   request.by_url = true;
   return request;
+}
+
+Result<HttpRequest> HttpProvider::prepare_lookup(const Attempt& attempt, WallTime now) {
+  const LookupSpec& lookup = options_.spec.lookup;
+  const Renderer render(attempt);
+  HttpRequest request;
+  request.method = method_name(HttpMethod::get);
+  SO_TRY(const auto rendered, render.text(lookup.path, Place::path, "lookup.path"));
+  std::string where = rendered.value_or("/");
+  SO_CHECK(append_query(where, lookup.query, render, "lookup.query."));
+  request.headers.add("accept", "application/json");
+  SO_CHECK(credential_.apply(request, where, attempt, now));
+  return addressed(std::move(request), std::move(where), {});
 }
 
 }  // namespace

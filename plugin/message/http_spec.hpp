@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plugin/core/clock.hpp"
+#include "plugin/core/look.hpp"
 #include "plugin/core/verdict.hpp"
 #include "plugin/message/notification.hpp"
 #include "plugin/message/text_template.hpp"
@@ -45,8 +46,8 @@ struct StatusRange {
   friend bool operator==(const StatusRange&, const StatusRange&) = default;
 };
 
-// A line of the table of answers. Every condition that it names must hold; of several texts, one.
-struct AnswerRule {
+// What an answer looks like. Every condition that is named must hold; of several texts, one.
+struct AnswerMatch {
   std::vector<StatusRange> status{};
   std::string pointer{};                     // RFC 6901, into the JSON body
   std::vector<std::string> equals{};         // what stands there, numbers as text
@@ -55,7 +56,11 @@ struct AnswerRule {
   std::vector<std::string> header_equals{};  // none of both: that it is there
   std::vector<std::string> header_contains{};
   std::vector<std::string> text{};  // somewhere in the body
+  friend bool operator==(const AnswerMatch&, const AnswerMatch&) = default;
+};
 
+// A line of the table of answers.
+struct AnswerRule : AnswerMatch {
   VerdictClass verdict = VerdictClass::ambiguous;
   std::optional<Effect> effect{};     // default: by class
   std::optional<FaultScope> scope{};  // default: by class
@@ -87,6 +92,23 @@ struct IdempotencySpec {
   friend bool operator==(const IdempotencySpec&, const IdempotencySpec&) = default;
 };
 
+// A line of the table of a lookup's answers.
+struct LookupRule : AnswerMatch {
+  Look look = Look::undecided;
+  friend bool operator==(const LookupRule&, const LookupRule&) = default;
+};
+
+// The GET by which the endpoint is asked what became of a delivery.
+struct LookupSpec {
+  TextTemplate path{};  // empty: it cannot be asked
+  NamedTemplates query{};
+  std::string receipt_pointer{};  // into the answer of a lookup
+  Duration lag{0};                // until what was sent is found
+  Duration window{0};             // for so long after it was sent
+  std::vector<LookupRule> answers{};
+  friend bool operator==(const LookupSpec&, const LookupSpec&) = default;
+};
+
 struct HttpSpec {
   Channel channel = Channel::webhook;
   HttpMethod method = HttpMethod::post;
@@ -99,6 +121,7 @@ struct HttpSpec {
   std::optional<JsonTemplate> json{};
   HttpAuthSpec auth{};
   IdempotencySpec idempotency{};
+  LookupSpec lookup{};
   std::string receipt_pointer{};
   std::string receipt_header{};
   std::vector<AnswerRule> answers{};

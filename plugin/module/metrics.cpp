@@ -85,6 +85,8 @@ constexpr std::array kOfClass{
     CounterOf{"sendonce_duplicates_suppressed_total", "Deliveries that had been sent before",
               &C::duplicates_suppressed},
     CounterOf{"sendonce_settlements_fenced_total", "Settlements that came too late", &C::fenced},
+    CounterOf{"sendonce_failovers_total",
+              "Deliveries that went on to the next provider of their route", &C::failovers},
     CounterOf{"sendonce_dead_letters_total", "Copies confirmed by the dead-letter stream",
               &C::dead_letters},
 };
@@ -100,6 +102,10 @@ void add_claims_and_calls(Families& m, const ClassConfig& c, const ClassCounters
   for (const auto& [kind, value] : attempts)
     m.counter("sendonce_attempts_total", "Calls to a provider", {{"class", c.name}, {"kind", kind}},
               value);
+  for (const Look look : {Look::undecided, Look::absent, Look::found})
+    m.counter("sendonce_lookups_total", "Questions about deliveries in doubt, by answer",
+              {{"class", c.name}, {"answer", std::string(name(look))}},
+              n.looks[static_cast<std::size_t>(look)]);
   const std::array<std::pair<const char*, std::uint64_t>, 5> outcomes{{{"accepted", n.accepted},
                                                                        {"failed", n.failed},
                                                                        {"unknown", n.unknown},

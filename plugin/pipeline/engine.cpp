@@ -208,6 +208,7 @@ void Engine::fire(Delivery& delivery) {
       record(delivery);
       return;
     case Stage::calling:
+    case Stage::looking:
     case Stage::ended:
       return;
   }
@@ -243,6 +244,7 @@ void Engine::look_after(ProviderState& p, ProviderIndex index) {
     down.emplace(authority, before == p.unreachable_at.end() ? now_.mono : before->second);
   }
   p.unreachable_at = std::move(down);
+  divert(p);
 }
 
 void Engine::look_after(HeldMessage& held) {
@@ -252,7 +254,7 @@ void Engine::look_after(HeldMessage& held) {
     held.progressed = now_.mono;
   for (const Ticket t : held.deliveries) {
     Delivery* d = deliveries_.find(t);
-    if (d == nullptr || now_.wall < d->deadline) continue;
+    if (d == nullptr || now_.wall < std::max(d->deadline, d->look_until)) continue;
     if (d->stage == Stage::queued || d->stage == Stage::waiting)
       claim(*d);  // needs no room: the claim rule ends it
   }

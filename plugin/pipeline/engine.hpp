@@ -5,6 +5,7 @@
 //   take_messages -> hold (engine_intake.cpp)        decode, keys, one Delivery a target
 //   dispatch -> start -> claim (engine_claims.cpp)   room, rate and holds, then the ledger
 //   on_claim -> call                                 claimed: over to the transport
+//   may_send_after_looks -> look -> finish_look      in doubt: asked about (engine_lookups.cpp)
 //   finish_calls -> conclude (engine_outcomes.cpp)   verdict, policy, settlement
 //   on_settled -> end -> settle_message              durable: now, and only now, the ack
 #pragma once
@@ -30,6 +31,7 @@
 #include "plugin/pipeline/engine_report.hpp"
 #include "plugin/pipeline/engine_state.hpp"
 #include "plugin/pipeline/held_message.hpp"
+#include "plugin/pipeline/looks.hpp"
 #include "plugin/pipeline/outbox_publisher.hpp"
 #include "plugin/pipeline/policy.hpp"
 
@@ -137,6 +139,24 @@ class Engine {
   void spare_probe(Delivery& delivery);
   void wait_again(Delivery& delivery, WallTime until);
 
+  // engine_failover.cpp
+  [[nodiscard]] bool takes_deliveries(const ProviderState& provider) const;
+  [[nodiscard]] std::optional<ProviderIndex> on_route(const Delivery& delivery,
+                                                      std::optional<ProviderIndex> after) const;
+  [[nodiscard]] bool may_move(const Delivery& delivery) const;
+  void move_to(Delivery& delivery, ProviderIndex provider);
+  void fail_over(Delivery& delivery);
+  void divert(ProviderState& provider);
+  [[nodiscard]] bool at_its_provider(Delivery& delivery, const Claimed& claimed);
+
+  // engine_lookups.cpp
+  [[nodiscard]] std::optional<Duration> lag_of(const Delivery& delivery) const;
+  [[nodiscard]] bool may_send_after_looks(Delivery& delivery, const Claimed& claimed);
+  void look(Delivery& delivery);
+  void finish_look(Delivery& delivery, const CallResult& result);
+  void note_doubt(Delivery& delivery, const Verdict& verdict);
+  [[nodiscard]] LookContext look_context(const Delivery& delivery) const;
+
   // engine_outcomes.cpp
   void finish_calls();
   void finish_call(const Completion& completion);
@@ -211,6 +231,7 @@ class Engine {
   Now now_{};
   DeliveryPool deliveries_{};
   HeldMessages held_;
+  Looks looks_{};
   OutboxPublisher outbox_;
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_{};
   std::vector<TicketedRequest> requests_{};

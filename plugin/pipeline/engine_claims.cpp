@@ -102,7 +102,7 @@ void Engine::dispatch_one(ProviderState& p, std::size_t room, std::size_t stream
     if (d == nullptr) continue;  // its message was handed back
     d->in_queue = false;
     if (d->stage != Stage::queued) continue;
-    if (!d->refused.empty() || now_.wall >= d->deadline) {
+    if (!d->refused.empty() || now_.wall >= std::max(d->deadline, d->look_until)) {
       claim(*d);  // the claim ends its row: no call, no room, no probe
       continue;
     }
@@ -209,6 +209,7 @@ void Engine::claim(Delivery& d) {
   r.traceparent = traceparent_of(held.message.headers);
   r.refused = d.refused;
   r.request = repeatable ? request_hash(*d.request, provider(d).slot) : RequestHash{};
+  if (const auto lag = lag_of(d)) r.look_for = look_for(*lag);
 }
 
 void Engine::on_claim(Delivery& d, ClaimReply reply) {
@@ -252,8 +253,13 @@ void Engine::on_claimed(Delivery& d, const Claimed& claimed) {
   d.carried = claimed.carried;
   d.attempts = claimed.attempts;
   const AmbiguityPolicy ambiguous = policy(d).ambiguous(d.message->note.channel);
-  const ClaimVerdict judged = judge_claim(claimed, ambiguous, policy(d).config.retry);
-  if (!judged.proceed) return give_up(d, judged.reason);
+  if (ambiguous != AmbiguityPolicy::give_up && !at_its_provider(d, claimed)) return;
+  if (claimed.carried != Effect::not_sent && ambiguous == AmbiguityPolicy::lookup) {
+    if (!may_send_after_looks(d, claimed)) return;
+  } else if (const auto judged = judge_claim(claimed, ambiguous, policy(d).config.retry);
+             !judged.proceed) {
+    return give_up(d, judged.reason);
+  }
   if (draining_) return give_back(d, Duration::zero(), "draining");
   if (!d.request) {
     // Past the message's deadline and not past the row's, which is the one that counts.
@@ -331,6 +337,7 @@ void Engine::wait_again(Delivery& d, WallTime until) {
 
 void Engine::on_done(Delivery& d, const Done& done) {
   ClassState& of_class = state(d);
+  looks_.forget(d.key);
   if (done.suppressed_now) {
     count_ending(d, done.state);
   } else if (d.message->message.delivered > 1) {

@@ -21,6 +21,8 @@ std::string_view doing(Stage stage) {
       return "is being claimed";
     case Stage::calling:
       return "is with its provider";
+    case Stage::looking:
+      return "is in doubt, its provider is being asked";
     case Stage::settling:
       return "is being recorded";
     case Stage::waiting:
@@ -151,6 +153,8 @@ void Engine::add_delivery(HeldMessage& held, std::uint16_t target_index, Resolve
   d.fingerprint = keys_.fingerprint(held.note, kind);
   d.device = keys_.device_hash(kind, p.app_scope, destination);
   d.deadline = held.deadline;
+  if (may_move(d) && !takes_deliveries(p))
+    if (const auto next = on_route(d, d.provider)) move_to(d, *next);
   held.deliveries.push_back(d.ticket);
   ++held.open;
   ++state(d).counters.targets;

@@ -50,7 +50,8 @@ void Engine::finish_call(const Completion& completion) {
     return;
   }
   Delivery* d = deliveries_.find(completion.ticket);
-  SO_ASSERT(d != nullptr && d->stage == Stage::calling);
+  SO_ASSERT(d != nullptr && (d->stage == Stage::calling || d->stage == Stage::looking));
+  if (d->stage == Stage::looking) return finish_look(*d, completion.result);
   ProviderState& p = provider(*d);
   p.counters.calls.observe(completion.elapsed);
   Verdict verdict = p.slot.provider->classify(target(*d), completion.result, now_.wall);
@@ -71,10 +72,13 @@ void Engine::conclude(Delivery& d, Verdict&& verdict, bool answered) {
                                .provider_answered = answered,
                                .age = now_.wall - d.message->message.stored_at,
                                .until_deadline = d.deadline - now_.wall,
-                               .policy = c.ambiguous(d.message->note.channel)};
+                               .policy = c.ambiguous(d.message->note.channel),
+                               .lag = lag_of(d)};
   d.decision = decide(verdict, context, c.config.retry, random_);
+  note_doubt(d, verdict);
   d.verdict = std::move(verdict);
   d.attempted = true;
+  fail_over(d);
   settle(d);
 }
 
@@ -140,6 +144,7 @@ void Engine::on_settled(Delivery& d, const Settled& settled) {
   }
   if (!has_ended(settled.state)) return wait_again(d, settled.next_at);
   d.reason = d.decision.reason.empty() ? d.verdict.reason : d.decision.reason;
+  looks_.forget(d.key);
   count_ending(d, settled.state);
   if (settled.dead_letter_due) return copy(d, CopyOf::failed_delivery, d.reason);
   end(d);

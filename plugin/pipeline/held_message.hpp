@@ -21,6 +21,7 @@ enum class Stage : std::uint8_t {
   queued,     // waits for its provider: a hold, the rate, a free stream
   claiming,   // asked the ledger
   calling,    // claimed, and handed to the transport
+  looking,    // claimed, and its provider is asked what became of it
   settling,   // told the ledger what came of it
   waiting,    // until `due`
   copying,    // the dead letter's copy is on its way to its stream
@@ -59,6 +60,7 @@ struct Delivery {
   std::string reason{};     // of the dead letter
   MonoTime due{};
   WallTime deadline{WallTime::max()};  // the message's, or its row's when that is later
+  WallTime look_until{};               // in doubt: until then its provider is asked about it
   std::optional<HttpRequest> request{};
   Verdict verdict{};  // of the latest attempt, while settling
   Decision decision{};

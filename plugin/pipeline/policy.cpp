@@ -41,10 +41,13 @@ Decision retry_or_end(const Verdict& verdict, const AttemptContext& context,
 Decision decide_doubt(const Verdict& verdict, const AttemptContext& context,
                       const RetryConfig& retry, Random& random) {
   Decision unknown{.state = State::unknown};
+  const Duration asked_for = std::min(verdict.retry_after, kRetryAfterMax);
   switch (context.policy) {
     case AmbiguityPolicy::give_up:
-    case AmbiguityPolicy::lookup:  // no provider can be asked yet, and asking blindly is resending
       return unknown;
+    case AmbiguityPolicy::lookup:  // asked about even after its deadline, and when attempts are up
+      if (!context.lag) return unknown;
+      return {.state = State::waiting, .delay = std::max(*context.lag, asked_for), .counted = true};
     case AmbiguityPolicy::resend:
       if (verdict.receipt_missing) {
         unknown.reason = "answered without a receipt: " + verdict.reason;
@@ -54,8 +57,7 @@ Decision decide_doubt(const Verdict& verdict, const AttemptContext& context,
     case AmbiguityPolicy::resend_with_key:
       break;
   }
-  const Duration delay =
-      backoff(retry, context.attempts, std::min(verdict.retry_after, kRetryAfterMax), random);
+  const Duration delay = backoff(retry, context.attempts, asked_for, random);
   if (exhausted(context, retry) || delay >= context.until_deadline) {
     unknown.reason = "attempts exhausted: " + verdict.reason;
     return unknown;

@@ -48,6 +48,7 @@ struct AttemptContext {
   Duration age{0};                // since the message was stored
   Duration until_deadline{0};
   AmbiguityPolicy policy = AmbiguityPolicy::give_up;
+  std::optional<Duration> lag{};  // with `lookup`, of the provider; none: it cannot be asked
 };
 
 // The delay of attempt `attempts` + 1: exponential with full jitter, never under `at_least`.

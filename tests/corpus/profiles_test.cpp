@@ -9,6 +9,7 @@
 
 #include "classifiers/classify_lines.hpp"
 #include "classifiers/http/http_answers.hpp"
+#include "classifiers/http/http_lookup.hpp"
 #include "classifiers/http/http_provider.hpp"
 #include "config/loader.hpp"
 #include "tests/corpus/corpus.hpp"
@@ -92,6 +93,32 @@ TEST(Profiles, a_cut_body_neither_ends_a_destination_nor_counts_as_accepted) {
   }
 }
 
+// The form of both vendors' searches, as their API references have it.
+TEST(Profiles, can_be_asked_where_the_vendor_can) {
+  const auto all = profiles();
+  const auto look = [&](const char* name, const char* body) {
+    HttpAnswer answer;
+    answer.status = 200;
+    answer.body = body;
+    return judge_lookup(all.at(name).http, answer, kNow);
+  };
+  EXPECT_EQ(look("sinch", R"({"page":0,"page_size":1,"count":0,"batches":[]})").look, Look::absent);
+  const LookAnswer batch = look(
+      "sinch", R"({"page":0,"page_size":1,"count":1,"batches":[{"id":"01FC66621XXXXX119Z8PMV1QPQ",)"
+               R"("to":["15555550100"],"client_reference":"k"}]})");
+  EXPECT_EQ(batch.look, Look::found);
+  EXPECT_EQ(batch.message_id, "01FC66621XXXXX119Z8PMV1QPQ");
+  EXPECT_EQ(look("postmark", R"({"TotalCount":0,"Messages":[]})").look, Look::absent);
+  EXPECT_EQ(look("postmark", R"({"TotalCount":1,"Messages":[{"MessageID":"0a129aee-e1cd",)"
+                             R"("Status":"Sent"}]})")
+                .look,
+            Look::found);
+  for (const auto& [name, provider] : all) {
+    const bool can = name == "sinch" || name == "postmark";
+    EXPECT_EQ(!provider.http.lookup.path.empty(), can) << name;
+  }
+}
+
 TEST(Profiles, make_a_request_of_a_notification) {
   for (const auto& [name, config] : profiles()) {
     auto provider = make_http_provider({.spec = config.http,
@@ -112,6 +139,12 @@ TEST(Profiles, make_a_request_of_a_notification) {
     ASSERT_TRUE(request.has_value()) << name << ": " << request.error().text;
     if (config.http.json) {
       EXPECT_TRUE(Json::accept(request->body)) << name << ": " << request->body;
+    }
+    if ((*provider)->capabilities().lookup) {
+      const auto question =
+          (*provider)->prepare_lookup({note, target, key, nid, "c", WallTime::max()}, kNow);
+      ASSERT_TRUE(question.has_value()) << name << ": " << question.error().text;
+      EXPECT_THAT(question->url, testing::HasSubstr(std::string(64, '0'))) << name;
     }
     EXPECT_EQ(request->body.find("html"), std::string::npos) << name << ": " << request->body;
   }

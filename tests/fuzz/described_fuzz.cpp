@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "classifiers/http/http_answers.hpp"
+#include "classifiers/http/http_lookup.hpp"
 #include "classifiers/smtp/smtp_answers.hpp"
 #include "plugin/core/assert.hpp"
 
@@ -42,6 +43,13 @@ HttpSpec table() {
   spec.answers.back().header_contains = {"paused"};
   spec.answers.push_back(rule("", VerdictClass::retryable));
   spec.answers.back().text = {"try again"};
+  LookupRule none;
+  none.status = {{200, 299}};
+  none.pointer = "/count";
+  none.equals = {"0"};
+  none.look = Look::absent;
+  spec.lookup.answers = {none};
+  spec.lookup.receipt_pointer = "/id";
   return spec;
 }
 
@@ -85,7 +93,15 @@ void judge_described(std::uint8_t shape, std::uint8_t status, std::string_view r
   answer.body = rest;
   const Verdict v = judge_http((shape & 1U) != 0 ? bare : with_table, answer, kNow);
   check(v);
-  if (v.name == VerdictClass::accepted) SO_ASSERT(answer.status >= 200 && answer.status < 300);
+  const bool success = answer.status >= 200 && answer.status < 300;
+  if (v.name == VerdictClass::accepted) SO_ASSERT(success);
+  // `absent` lets it be sent again.
+  const LookAnswer look = judge_lookup(with_table, answer, kNow);
+  if (look.look != Look::undecided) SO_ASSERT(success);
+  SO_ASSERT((look.look == Look::found) == !look.message_id.empty());
+  if (look.look == Look::absent)
+    SO_ASSERT(rest.find("count") != std::string_view::npos ||
+              rest.find('\\') != std::string_view::npos);
 }
 
 }  // namespace

@@ -15,76 +15,17 @@
 
 #include "classifiers/provider.hpp"
 #include "ledger/ledger.hpp"
+#include "plugin/core/look.hpp"
+#include "plugin/core/text.hpp"
 #include "plugin/message/decode.hpp"
 #include "plugin/message/key.hpp"
 #include "plugin/pipeline/policy.hpp"
 #include "tests/simulation/disk.hpp"
+#include "tests/simulation/records.hpp"
 #include "tests/simulation/service.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace sendonce::sim {
-
-struct Known;
-
-struct Attempt {
-  Known* of = nullptr;
-  std::uint32_t life = 0;
-  Fence fence{};
-  MonoTime submitted{};
-  MonoTime claim_asked{};
-  std::uint64_t order = 0;  // of that, among renewals and refusals
-  std::string authorization{};
-  std::string path{};
-  std::string body{};
-  bool left = false;
-  std::uint32_t processed = 0;
-  bool forgotten = false;  // with its row, or with its ledger: it counts for nobody any more
-  Told told = Told::nothing;
-  Blame blame = Blame::nobody;
-  std::optional<WallTime> dead_since{};  // as the provider said
-  bool delivered = false;                // the process has read what it was told
-  std::optional<Effect> settled{};       // as became durable
-  bool open() const { return !delivered; }
-};
-
-// One delivery, as the checkers know it.
-struct Known {
-  Key key{};
-  std::size_t message_class = 0;
-  std::size_t provider = 0;
-  std::string token{};
-  DeviceHash device{};
-  std::optional<WallTime> registered_at{};
-  std::string marker{};  // of the content that came first to the ledger; empty: none yet
-  std::map<Fingerprint, std::string> contents{};
-  bool well_formed = true;  // the provider can take the token
-  std::list<Attempt> attempts{};
-  std::list<Attempt> forgotten_attempts{};
-  std::uint32_t processed = 0;
-  std::optional<Row> row{};  // as is durable
-  std::optional<MonoTime> ended{};
-  bool taken_over = false;                     // a claim of it was left behind
-  bool adopted = false;                        // its row went with a ledger that was lost
-  bool forgotten = false;                      // the row was, after its retention
-  std::map<std::uint32_t, State> revisions{};  // an event is owed for each
-  std::set<std::uint32_t> events{};            // stored by the outcome stream
-};
-
-struct Published {  // one message as its stream has it
-  std::size_t message_class = 0;
-  std::uint64_t seq = 0;
-  std::string body{};
-  WallTime stored_at{};
-  bool poison = false;
-  std::string copy_id{};  // of the dead letter when it is poison
-  struct Wanted {
-    Known* known = nullptr;
-    Fingerprint fingerprint{};
-  };
-  std::vector<Wanted> wanted{};
-  bool acked = false;
-  bool lost = false;  // by a purge or with its stream: nobody can be asked to deliver it
-};
 
 class LawBook final : public CommitWitness {
  public:
@@ -123,6 +64,15 @@ class LawBook final : public CommitWitness {
   void claim_answered(Ticket ticket) { claim_asked_[ticket].answered = true; }
   Attempt& submitted(Ticket ticket, std::size_t provider, const HttpRequest& request,
                      std::uint32_t life);
+  // A lookup is on its way, and its answer is read.
+  Question& questioned(Ticket ticket, std::size_t provider, const HttpRequest& request,
+                       std::uint32_t life);
+  void answered(Question& question, Look told);
+  // What the service can find it by.
+  template <class Of>
+  [[nodiscard]] static std::string reference(const Of& of) {
+    return hex(of.of->key.view());
+  }
   void left(Attempt& attempt);
   void processed(Attempt& attempt);
   void heard(Attempt& attempt, Told told, const Reply* reply);  // the process reads it now
@@ -163,6 +113,15 @@ class LawBook final : public CommitWitness {
   void note_health(const Attempt& attempt, Told told, const Reply* reply);
   void check_hold(const Attempt& attempt, std::size_t provider);
   void check_repeat(const Known& known, const Attempt& now);
+  void check_looked_for(const Known& known, bool no_receipt) const;
+  void check_late(const Attempt& attempt);
+  void note_doubt(Known& known) const;
+  void check_look_window(const Row& before, const Row& after, WallTime now) const;
+  void check_given_up(const Settlement& s, const Row& before, const Row& after) const;
+  [[nodiscard]] bool looks(const Known& known) const {
+    return policy(known).ambiguous(Channel::push) == AmbiguityPolicy::lookup;
+  }
+  [[nodiscard]] Known& asked_by(std::size_t provider, const HttpRequest& request);
   struct Commit {
     Incarnation incarnation{};
     WallTime now{};

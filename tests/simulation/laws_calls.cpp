@@ -89,11 +89,15 @@ Known& LawBook::known_of(const Key& key) {
   return found->second;
 }
 
-Attempt& LawBook::submitted(Ticket ticket, std::size_t provider, const HttpRequest& request,
-                            std::uint32_t life) {
+Known& LawBook::asked_by(std::size_t provider, const HttpRequest& request) {
   const auto found = by_request_.find(request_name(providers_[provider].kind, request));
   if (found == by_request_.end()) broken(0, "a request that belongs to no delivery");
-  Known& known = *found->second;
+  return *found->second;
+}
+
+Attempt& LawBook::submitted(Ticket ticket, std::size_t provider, const HttpRequest& request,
+                            std::uint32_t life) {
+  Known& known = asked_by(provider, request);
   Attempt now{.of = &known,
               .life = life,
               .submitted = world_.mono(),
@@ -103,6 +107,8 @@ Attempt& LawBook::submitted(Ticket ticket, std::size_t provider, const HttpReque
               .path = request.path,
               .body = request.body};
   const std::string who = short_text(known.key);
+  for (const Question& q : known.questions)
+    if (q.life == life && !q.delivered) broken(2, who + " is sent while it is asked about");
   if (!known.row) broken(1, who + " is sent without a row");
   const Row& row = *known.row;
   if (row.state != State::claimed) broken(1, who + " is sent while its row is not claimed");
@@ -127,11 +133,13 @@ void LawBook::check_repeat(const Known& known, const Attempt& now) {
   const AmbiguityPolicy ambiguous = policy(known).ambiguous(Channel::push);
   const std::string who = short_text(known.key);
   bool doubt = known.adopted;
+  bool no_receipt = false;
   for (const Attempt& a : known.attempts) {
     const bool settled = a.settled.has_value();
     if (settled && *a.settled == Effect::sent) broken(4, who + " is sent again after its receipt");
     const bool doubtful = !settled || *a.settled == Effect::maybe_sent;
     doubt = doubt || doubtful;
+    no_receipt = no_receipt || (settled && a.told == Told::no_receipt);
     if (ambiguous == AmbiguityPolicy::resend && settled && a.told == Told::no_receipt)
       broken(6, who + " is sent again after a success without a receipt");
     const bool remembered = a.fence != Fence{};  // by this ledger
@@ -142,6 +150,7 @@ void LawBook::check_repeat(const Known& known, const Attempt& now) {
   if (doubt && ambiguous == AmbiguityPolicy::resend_with_key &&
       world_.wall() >= known.row->created + kKeyWindow)
     broken(6, who + " is repeated when its key may be forgotten");
+  if (doubt && ambiguous == AmbiguityPolicy::lookup) check_looked_for(known, no_receipt);
   if (doubt && ambiguous == AmbiguityPolicy::give_up)
     broken(6, who + " is sent again under give-up although it may have been sent");
   if (doubt) world_.hit(Probe::resend_in_doubt);
@@ -193,10 +202,13 @@ void LawBook::processed(Attempt& attempt) {
   ++attempt.processed;
   if (attempt.processed > 1) broken(0, "one request is processed twice");
   if (attempt.forgotten) return;
+  check_late(attempt);
   ++known.processed;
   const bool once = policy(known).ambiguous(Channel::push) == AmbiguityPolicy::give_up;
   if (once && known.processed > 1)
     broken(6, short_text(known.key) + " reached its person twice under give-up");
+  if (looks(known) && known.processed > 1 && !known.late_copy && !known.adopted)
+    broken(6, short_text(known.key) + " reached its person twice although it was looked for");
 }
 
 void LawBook::heard(Attempt& attempt, Told told, const Reply* reply) {
@@ -213,6 +225,8 @@ void LawBook::heard(Attempt& attempt, Told told, const Reply* reply) {
   }
   // What a process hears that lost its ledger is not known to its successor.
   if (attempt.life == life_) note_health(attempt, told, reply);
+  const bool doubtful = told == Told::maybe_sent || told == Told::no_receipt;
+  if (attempt.life == life_ && doubtful) note_doubt(known);
 }
 
 void LawBook::note_health(const Attempt& attempt, Told told, const Reply* reply) {

@@ -59,7 +59,7 @@ void LawBook::committed(std::span<const TicketedRequest> batch,
 
 void LawBook::check_claim(const ClaimRequest& request, Ticket ticket, const ClaimReply& reply,
                           const RowChange* change, const Commit& commit) {
-  const Known& known = known_of(request.key);
+  Known& known = known_of(request.key);
   const std::string who = short_text(request.key);
   const std::optional<Row> before = known.row;
   if (before && before->fingerprint != request.fingerprint) {
@@ -85,8 +85,12 @@ void LawBook::check_claim(const ClaimRequest& request, Ticket ticket, const Clai
     world_.hit(Probe::takeover_after_crash);
     if (world_.wall() > before->lease_end) world_.hit(Probe::takeover_after_stall);
   }
-  if (const auto* claimed = std::get_if<Claimed>(&reply))
+  if (const auto* claimed = std::get_if<Claimed>(&reply)) {
     check_claimed(request, *claimed, known, before, commit);
+    if (claimed->taken_over || (!before && claimed->carried == Effect::maybe_sent))
+      note_doubt(known);
+  }
+  if (before && change != nullptr) check_look_window(*before, *change->after, commit.now);
   if (std::holds_alternative<Waiting>(reply)) world_.hit(Probe::waiting_duplicate);
   if (std::holds_alternative<Stopped>(reply)) world_.hit(Probe::ledger_full_refuses_claims);
   if (const auto* done = std::get_if<Done>(&reply)) {
@@ -121,7 +125,10 @@ void LawBook::check_claimed(const ClaimRequest& request, const Claimed& claimed,
   if (!again && before && before->state == State::waiting && before->next_at > commit.now)
     broken(4, who + " is claimed before its time");
   const WallTime deadline = before ? before->deadline : request.deadline;
-  if (!again && deadline <= commit.now) broken(12, who + " is claimed after its deadline");
+  const bool in_doubt = claimed.carried == Effect::maybe_sent && looks(known);
+  const Duration asked_for = in_doubt ? look_for(kLookupLag) : Duration(0);
+  if (!again && deadline + asked_for <= commit.now)
+    broken(12, who + " is claimed after its deadline");
   if (!before && known.adopted && adopted_at_ && request.stored_at < *adopted_at_ &&
       claimed.carried == Effect::not_sent)
     broken(5, who + " is older than the ledger, and counts as not sent");
@@ -147,6 +154,7 @@ void LawBook::check_settlement(const Settlement& s, const Settled& reply, const 
   if (old) {
     check_fenced(s, before, after);
   } else {
+    check_given_up(s, before, after);
     check_blame(s, before, after);
     check_doubt(s, before, after);
     if (before.state == State::claimed && after.attempts != before.attempts + (s.counted ? 1 : 0))
@@ -219,8 +227,10 @@ void LawBook::note_settled(const Settlement& s, Known& known) {
   const auto at =
       std::ranges::find_if(known.attempts, [&](const Attempt& a) { return a.fence == s.fence; });
   const std::string who = short_text(s.key);
+  const bool asked =
+      std::ranges::any_of(known.questions, [&](const Question& q) { return q.fence == s.fence; });
   if (at == known.attempts.end()) {
-    if (known.forgotten || known.adopted) return;
+    if (known.forgotten || known.adopted || asked) return;
     broken(1, who + ": the answer to a call that was never made");
   }
   const Effect effect = s.verdict.effect;
@@ -300,6 +310,7 @@ void LawBook::check_sweep(const RowChange& change, const Commit& commit) {
     return;
   }
   if (before.deadline > commit.now) broken(9, who + " is swept before its deadline");
+  check_look_window(before, after, commit.now);
   world_.hit(Probe::row_ended_by_sweep);
 }
 
@@ -418,6 +429,7 @@ void LawBook::ledger_lost(WallTime adopted_at) {
       a.fence = Fence{};  // the new ledger counts from one again
       a.settled.reset();  // and knows nothing of it
     }
+    for (Question& q : known.questions) q.fence = Fence{};
     known.row.reset();
     known.ended.reset();
     known.revisions.clear();

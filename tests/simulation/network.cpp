@@ -32,8 +32,9 @@ std::size_t Network::limit(std::size_t provider) const {
 }
 
 std::size_t Network::open_of(std::size_t provider) const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      open_, [&](const CallPtr& c) { return c->provider == provider && c->attempt != nullptr; }));
+  return static_cast<std::size_t>(std::ranges::count_if(open_, [&](const CallPtr& c) {
+    return c->provider == provider && (c->attempt != nullptr || c->question != nullptr);
+  }));
 }
 
 PoolState Network::state(ProviderIndex provider) const {
@@ -61,7 +62,10 @@ bool Network::submit(Ticket ticket, ProviderIndex provider, HttpRequest request,
                                           .request = std::move(request),
                                           .timeout = timeout,
                                           .submitted = world_.mono()});
-  if (!exchange_of_credentials)
+  const bool lookup = call->request.method == "GET";
+  if (lookup)
+    call->question = &book_.questioned(ticket, index, call->request, life_->number);
+  else if (!exchange_of_credentials)
     call->attempt = &book_.submitted(ticket, index, call->request, life_->number);
   if (call->attempt != nullptr && open_of(index) * 4 >= limit(index) * 3 && limit(index) >= 4 &&
       book_.is_high(*call->attempt))
@@ -104,6 +108,7 @@ void Network::start(const CallPtr& call) {
   if (mood == Mood::tls_broken)
     return fail_call(call, Effect::not_sent, world_.chance(0.5) ? Cause::tls : Cause::client_auth);
   call->started = true;
+  if (call->question != nullptr) return ask(call);
   book_.left(*call->attempt);
   travel(call);
 }
@@ -130,7 +135,10 @@ std::optional<Reply> Network::serve(const CallPtr& call) {
   call->served = true;
   Service& service = *services_[call->provider];
   Reply reply = service.handle(call->request, token_in(service.kind(), call->request));
-  if (reply.processed) book_.processed(*call->attempt);
+  if (reply.processed) {
+    service.index(book_.reference(*call->attempt));
+    book_.processed(*call->attempt);
+  }
   return reply;
 }
 
@@ -216,6 +224,29 @@ void Network::go_away(const CallPtr& call) {
   }
 }
 
+// What became of a request: nothing can be sent by it, and its answer can get lost like any other.
+void Network::ask(const CallPtr& call) {
+  const Mood mood = services_[call->provider]->mood();
+  const bool bad = mood == Mood::resets || mood == Mood::slow || mood == Mood::goaways;
+  if (world_.chance(bad ? 0.7 : options_.noise)) {
+    if (mood == Mood::slow) return;  // until its time is up
+    world_.after(latency(), [this, call, life = life_] {
+      if (!life->dead && !call->finished)
+        fail_call(call, Effect::maybe_sent, Cause::connection_lost);
+    });
+    return;
+  }
+  world_.after(latency(), [this, call, life = life_] {
+    if (life->dead) return;
+    const Service::Found found = services_[call->provider]->find(book_.reference(*call->question));
+    world_.after(latency(), [this, call, life, found] {
+      if (life->dead || call->finished) return;
+      finish(call, found.answer, Told::nothing);
+      finished_.back().look = found.truth;
+    });
+  });
+}
+
 void Network::exchange(const CallPtr& call) {
   bool good = false;
   CallResult result = services_[call->provider]->issue_token(good);
@@ -261,6 +292,8 @@ void Network::poll(std::vector<Completion>& done, Duration wait) {
         world_.hit(Probe::throttled_with_retry_after);
       }
       book_.heard(*f.call->attempt, f.told, f.reply ? &*f.reply : nullptr);
+    } else if (f.call->question != nullptr) {
+      book_.answered(*f.call->question, f.look);
     } else if (f.token_good) {
       book_.renewed(f.call->provider);
     }

@@ -60,7 +60,8 @@ class Network final : public Transport {
     HttpRequest request{};
     Duration timeout{};
     MonoTime submitted{};
-    Attempt* attempt = nullptr;  // none: an exchange of credentials
+    Attempt* attempt = nullptr;    // a send
+    Question* question = nullptr;  // a lookup; neither: an exchange of credentials
     bool started = false;
     bool finished = false;
     bool served = false;   // the provider has looked at it
@@ -73,6 +74,7 @@ class Network final : public Transport {
     Told told = Told::nothing;
     std::optional<Reply> reply{};
     bool token_good = false;
+    Look look = Look::undecided;
   };
 
   void start(const CallPtr& call);
@@ -81,6 +83,7 @@ class Network final : public Transport {
   bool mishap_before_processing(const CallPtr& call, std::uint64_t kind);
   void mishap_after_processing(const CallPtr& call, std::uint64_t kind);
   void exchange(const CallPtr& call);
+  void ask(const CallPtr& call);
   void go_away(const CallPtr& call);
   std::optional<Reply> serve(const CallPtr& call);
   void finish(const CallPtr& call, CallResult result, Told told, std::optional<Reply> reply = {});

@@ -56,6 +56,7 @@ class Planner {
   void add_crowd();
   void add_revocations();
   void add_faults();
+  void add_looks();
 
   Random random_;
   Plan plan_{};
@@ -339,6 +340,13 @@ void Planner::add_faults() {
   }
 }
 
+// The last of all draws: the plans of other seeds stay what they were without it.
+void Planner::add_looks() {
+  if (!chance(0.2)) return;
+  for (ClassConfig& c : plan_.classes)
+    if (chance(0.8)) c.ambiguous_default = AmbiguityPolicy::lookup;
+}
+
 Plan Planner::make() {
   plan_.calm = chance(0.06);
   plan_.length = between(seconds(20), minutes(4));
@@ -364,6 +372,7 @@ Plan Planner::make() {
       return m.body.find("expires_at") != std::string::npos;
     });
   }
+  add_looks();
   return std::move(plan_);
 }
 

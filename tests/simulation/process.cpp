@@ -4,6 +4,7 @@
 
 #include "classifiers/apns/apns_provider.hpp"
 #include "classifiers/fcm/fcm_provider.hpp"
+#include "classifiers/http/http_lookup.hpp"
 #include "tests/unit/classifiers/fixtures.hpp"
 
 namespace sendonce::sim {
@@ -17,13 +18,24 @@ std::vector<ProviderSlot> slots_of(const Plan& plan,
   return slots;
 }
 
-// A real provider whose service takes the id of the request for a key, for a while.
+// A real provider whose service takes the id of the request for a key, for a while, and can be
+// asked what became of a request.
 class KeyedProvider final : public Provider {
  public:
   explicit KeyedProvider(std::unique_ptr<Provider> real)
       : real_(std::move(real)), capabilities_(real_->capabilities()) {
     capabilities_.idempotency_key = true;
     capabilities_.idempotency_window = kKeyWindow;
+    capabilities_.lookup = true;
+    capabilities_.lookup_lag = kLookupLag;
+    capabilities_.lookup_window = kFindWindow;
+    LookupRule none;
+    none.status = {{200, 299}};
+    none.pointer = "/count";
+    none.equals = {"0"};
+    none.look = Look::absent;
+    search_.lookup.answers = {none};
+    search_.lookup.receipt_pointer = "/messages/0/id";
   }
   [[nodiscard]] const Capabilities& capabilities() const override { return capabilities_; }
   [[nodiscard]] std::string app_scope() const override { return real_->app_scope(); }
@@ -38,6 +50,16 @@ class KeyedProvider final : public Provider {
                                  WallTime now) const override {
     return real_->classify(target, result, now);
   }
+  // The request itself, by another method: the service knows it by its name.
+  [[nodiscard]] Result<HttpRequest> prepare_lookup(const sendonce::Attempt& attempt,
+                                                   WallTime now) override {
+    SO_TRY(HttpRequest request, real_->prepare(attempt, now));
+    request.method = "GET";
+    return request;
+  }
+  [[nodiscard]] LookAnswer classify_lookup(const CallResult& result, WallTime now) const override {
+    return judge_lookup(search_, result, now);
+  }
   [[nodiscard]] bool ready(WallTime now) const override { return real_->ready(now); }
   [[nodiscard]] std::optional<HttpRequest> needs_auth(WallTime now) override {
     return real_->needs_auth(now);
@@ -50,6 +72,7 @@ class KeyedProvider final : public Provider {
  private:
   std::unique_ptr<Provider> real_;
   Capabilities capabilities_;
+  HttpSpec search_{};
 };
 
 }  // namespace

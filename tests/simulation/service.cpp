@@ -252,6 +252,28 @@ void Service::with_retry_after(Reply& reply, Duration wait) const {
   reply.answer.headers.add("retry-after", std::to_string(std::chrono::ceil<seconds>(wait).count()));
 }
 
+void Service::index(const std::string& reference) {
+  findable_.try_emplace(reference, world_.mono() + world_.between(Duration(0), kIndexLag));
+}
+
+Service::Found Service::find(const std::string& reference) {
+  Found out;
+  out.answer.status = 200;
+  if (mood_ == Mood::unavailable || mood_ == Mood::server_errors) out.answer.status = 503;
+  if (mood_ == Mood::throttling || mood_ == Mood::throttling_all) out.answer.status = 429;
+  if (mood_ == Mood::credential_bad) out.answer.status = 401;
+  if (out.answer.status != 200) return out;
+  if (mood_ == Mood::strange || world_.chance(noise_)) {
+    out.answer.body = "<html>ok</html>";
+    return out;
+  }
+  const auto at = findable_.find(reference);
+  out.truth = at != findable_.end() && at->second <= world_.mono() ? Look::found : Look::absent;
+  out.answer.body = out.truth == Look::found ? R"({"count":1,"messages":[{"id":"m-1"}]})"
+                                             : R"({"count":0,"messages":[]})";
+  return out;
+}
+
 CallResult Service::issue_token(bool& good) {
   good = false;
   HttpAnswer answer;

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "plugin/core/clock.hpp"
+#include "plugin/core/look.hpp"
 #include "plugin/message/notification.hpp"
 #include "plugin/transport/transport.hpp"
 #include "tests/simulation/world.hpp"
@@ -42,6 +43,12 @@ enum class Blame : std::uint8_t {
 
 // How long a service knows the id of a request for the key of a repeat.
 inline constexpr Duration kKeyWindow = std::chrono::seconds(45);
+
+// The search of a service: it finds a request at most kIndexLag after it was processed; what is
+// configured is a little more. The window is that of the configuration alone, nothing is forgotten.
+inline constexpr Duration kIndexLag = std::chrono::seconds(8);
+inline constexpr Duration kLookupLag = std::chrono::seconds(10);
+inline constexpr Duration kFindWindow = std::chrono::minutes(4);
 
 struct Reply {
   HttpAnswer answer{};
@@ -101,6 +108,13 @@ class Service {
   // A whole request has come in.
   [[nodiscard]] Reply handle(const HttpRequest& request, const std::string& token);
   [[nodiscard]] CallResult issue_token(bool& good);  // the token endpoint
+  // A request by the name that it can be found by has been processed.
+  void index(const std::string& reference);
+  struct Found {
+    HttpAnswer answer{};
+    Look truth = Look::undecided;  // what the answer says
+  };
+  [[nodiscard]] Found find(const std::string& reference);
 
  private:
   [[nodiscard]] std::optional<Reply> by_mood(const HttpRequest& request);
@@ -119,6 +133,7 @@ class Service {
   Mood mood_ = Mood::well;
   double noise_ = 0;
   std::map<std::string, TokenTruth> tokens_{};
+  std::map<std::string, MonoTime> findable_{};  // from when on
   std::set<std::string> refused_content_{};
   std::set<std::string> credentials_seen_{};
   std::set<std::string> credentials_refused_{};

@@ -7,12 +7,13 @@ FakeHttp::Judged FakeHttp::judge(const Request& request) const {
   out.destination = std::string_view(request.path).substr(std::string_view("/hook/").size());
   out.destination = out.destination.substr(0, out.destination.find('?'));
   out.key = request.headers.find("idempotency-key").value_or("");
-  if (request.method != "POST" && request.method != "PUT") out.reason = "method";
+  out.question = request.method == "GET";
+  if (!out.question && request.method != "POST" && request.method != "PUT") out.reason = "method";
   if (!config_.authorization.empty() && request.headers.find("authorization") !=
                                             std::optional<std::string_view>(config_.authorization))
     out.reason = "unauthorized";
   const auto known = taken_.find(std::string(out.key));
-  if (!out.reason.empty() || out.key.empty() || known == taken_.end()) return out;
+  if (!out.reason.empty() || out.question || out.key.empty() || known == taken_.end()) return out;
   out.known = known->second.body == request.body;
   if (!out.known) out.reason = "Idempotency-Key is already used";
   return out;
@@ -20,13 +21,26 @@ FakeHttp::Judged FakeHttp::judge(const Request& request) const {
 
 void FakeHttp::take(const Judged& judged, const Request& request) {
   latest_ = "msg-" + std::to_string(++count_);
+  if (const auto reference = request.headers.find("x-reference"))
+    found_[std::string(*reference)] = {latest_, request.arrived + config_.search_lag};
   if (!judged.key.empty()) taken_[std::string(judged.key)] = {request.body, latest_};
 }
 
-void FakeHttp::write(const Judged& judged, Reply& reply) const {
+void FakeHttp::write_found(const Request& request, Reply& reply) const {
+  constexpr std::string_view kName = "?reference=";
+  const std::size_t at = request.path.find(kName);
+  const auto found =
+      at == std::string::npos ? found_.end() : found_.find(request.path.substr(at + kName.size()));
+  const bool there = found != found_.end() && found->second.since <= request.arrived;
+  reply.body = there ? R"({"count":1,"messages":[{"id":")" + found->second.id + R"("}]})"
+                     : R"({"count":0,"messages":[]})";
+}
+
+void FakeHttp::write(const Judged& judged, const Request& request, Reply& reply) const {
   const auto known = taken_.find(std::string(judged.key));
   reply.status = 200;
   reply.headers.add("content-type", "application/json");
+  if (judged.question) return write_found(request, reply);
   if (judged.known) reply.headers.add("idempotent-replayed", "true");
   reply.body = R"({"id":")" + (known == taken_.end() ? latest_ : known->second.id) + R"("})";
 }

@@ -1,14 +1,18 @@
 // A generic endpoint as a test wants it: POST /hook/DESTINATION is taken and answered with
 // {"id":"msg-N"}. It knows repeats by Idempotency-Key: the same request again gets the first
 // answer and is not taken again, another body under a known key gets 422
-// (draft-ietf-httpapi-idempotency-key-header).
+// (draft-ietf-httpapi-idempotency-key-header). What had an X-Reference can be asked about by
+// GET /hook/DESTINATION?reference=R: {"count":1,"messages":[{"id":"msg-N"}]}, or a count of 0. Its
+// search is a little behind.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "plugin/core/clock.hpp"
 #include "tests/support/http_message.hpp"
 #include "tests/support/script.hpp"
 
@@ -16,6 +20,7 @@ namespace sendonce::test {
 
 struct HttpConfig {
   std::string authorization{};  // that every request must carry; empty: none
+  Duration search_lag = std::chrono::milliseconds(300);
 };
 
 // On the server's thread.
@@ -28,11 +33,12 @@ class FakeHttp {
     std::string_view key{};
     std::string_view reason{};  // not empty: refused
     bool known = false;         // a repeat
+    bool question = false;      // sends nothing
   };
   [[nodiscard]] Judged judge(const Request& request) const;
   // The provider has taken it, whether or not its answer arrives.
   void take(const Judged& judged, const Request& request);
-  void write(const Judged& judged, Reply& reply) const;
+  void write(const Judged& judged, const Request& request, Reply& reply) const;
   static void write_refused(std::string_view reason, Reply& reply);
   static void write_scripted(const Action& action, Reply& reply);
 
@@ -43,6 +49,13 @@ class FakeHttp {
   };
   HttpConfig config_;
   std::unordered_map<std::string, Taken> taken_{};  // by key
+  struct Found {
+    std::string id{};
+    WallTime since{};
+  };
+  void write_found(const Request& request, Reply& reply) const;
+
+  std::unordered_map<std::string, Found> found_{};  // by reference
   std::string latest_{};                            // the id of a request without a key
   std::uint64_t count_ = 0;
 };

@@ -269,9 +269,15 @@ void FakeProvider::State::look(const Request& request, View& view) {
     case ProviderKind::http:
       view.http = http.judge(request);
       view.destination = view.http.destination;
-      view.id = id_or_hash(view.http.key, request, view.text);
       view.reason = view.http.reason;
-      view.counts = !view.http.known;
+      view.counts = !view.http.known && !view.http.question;
+      if (view.http.question) {  // counted apart from what is sent there
+        view.text = "lookup:" + std::string(view.http.destination);
+        view.destination = view.text;
+        view.id = "question";
+        return;
+      }
+      view.id = id_or_hash(view.http.key, request, view.text);
       return;
     case ProviderKind::other:
       view.reason = "path";
@@ -297,7 +303,7 @@ void FakeProvider::State::answer_plainly(View& view, const Request& request, Rep
     refused ? apns->write_refused(view.reason, request, reply)
             : apns->write_accepted(request, reply);
   } else if (view.kind == ProviderKind::http) {
-    refused ? FakeHttp::write_refused(view.reason, reply) : http.write(view.http, reply);
+    refused ? FakeHttp::write_refused(view.reason, reply) : http.write(view.http, request, reply);
   } else if (view.kind == ProviderKind::fcm) {
     refused ? FakeFcm::write_refused(view.fcm, reply) : fcm->write_accepted(reply);
   } else if (view.kind == ProviderKind::webpush) {

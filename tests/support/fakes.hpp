@@ -2,7 +2,6 @@
 // of the engine and for the simulator; everything else in the tests is real.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include "plugin/broker/broker.hpp"
 #include "plugin/transport/transport.hpp"
 #include "tests/support/fake_clock.hpp"
+#include "tests/support/fake_transport.hpp"
 #include "tests/support/step_lane.hpp"
 
 namespace sendonce::test {
@@ -69,75 +69,6 @@ struct FakeBroker final : Broker {
   }
 };
 
-struct FakeTransport final : Transport {
-  struct Call {
-    Ticket ticket{};
-    HttpRequest request{};
-  };
-  std::deque<Call> open{};
-  std::vector<Completion> done{};
-  std::size_t room = 100;
-  std::size_t submitted = 0;
-  std::size_t renewed = 0;
-  Duration waited{};    // as the last poll allowed
-  bool refuse = false;  // has room, until it is asked
-  std::optional<MonoTime> retry_at{};
-  std::optional<Cause> last_cause{};  // and there is no connection
-  std::map<std::string, std::size_t, std::less<>>
-      rooms{};  // by authority, of those that were asked
-  std::vector<std::string> warmed{};
-  std::vector<std::string> unreachable{};
-
-  bool submit(Ticket ticket, ProviderIndex, HttpRequest request, Duration) override {
-    if (const auto at = rooms.find(request.authority); at != rooms.end()) --at->second;
-    if (refuse || open.size() >= room) return false;
-    ++submitted;
-    open.push_back({ticket, std::move(request)});
-    return true;
-  }
-  void cancel(Ticket) override {}
-  void warm_up(ProviderIndex) override {}
-  void renew(ProviderIndex) override { ++renewed; }
-  [[nodiscard]] PoolState state(ProviderIndex) const override {
-    return {.room = room > open.size() ? room - open.size() : 0,
-            .open = open.size(),
-            .connections = last_cause ? 0U : 1U,
-            .retry_at = retry_at,
-            .last_cause = last_cause};
-  }
-  [[nodiscard]] std::size_t room_at(ProviderIndex, std::string_view authority) const override {
-    const auto at = rooms.find(authority);
-    return at == rooms.end() ? 0 : at->second;
-  }
-  void warm_up_at(ProviderIndex, std::string_view authority) override {
-    warmed.emplace_back(authority);
-  }
-  [[nodiscard]] std::vector<std::pair<std::string, PoolState>> origins(
-      ProviderIndex) const override {
-    std::vector<std::pair<std::string, PoolState>> out;
-    for (const std::string& authority : unreachable)
-      out.emplace_back(authority, PoolState{.last_cause = Cause::connect});
-    return out;
-  }
-  void poll(std::vector<Completion>& out, Duration wait) override {
-    waited = wait;
-    for (Completion& c : done) out.push_back(std::move(c));
-    done.clear();
-  }
-  void wake() override {}
-
-  // Answers the oldest open call.
-  void answer(CallResult result) {
-    done.push_back({open.front().ticket, std::move(result), Duration(0)});
-    open.pop_front();
-  }
-  void answer_status(int status) {
-    HttpAnswer a;
-    a.status = status;
-    answer(std::move(a));
-  }
-};
-
 // A provider whose verdict is in the status: 200 accepted, 2xx without receipt 202, 410 dead token,
 // 400 payload, 403 auth, 404 configuration, 429 throttled, 500 in doubt, 503 retryable.
 struct FakeProvider final : Provider {
@@ -146,6 +77,7 @@ struct FakeProvider final : Provider {
   std::size_t refusals = 0;
   bool renews_at_once = false;  // what it is refused
   std::string refuse_payload{};
+  std::string body_prefix{};  // of every request
   bool wants_credential = false;
   std::size_t credentials_taken = 0;
 
@@ -167,7 +99,7 @@ struct FakeProvider final : Provider {
     HttpRequest r;
     r.authority = origin_of(a.target).authority;
     r.path = "/" + a.target.destination.expose();
-    r.body = a.notification.content.body;
+    r.body = body_prefix + a.notification.content.body;
     return r;
   }
   [[nodiscard]] Verdict classify(const Target& t, const CallResult& result,
@@ -192,6 +124,19 @@ struct FakeProvider final : Provider {
   [[nodiscard]] bool ready(WallTime) const override { return is_ready; }
   std::optional<HttpRequest> needs_auth(WallTime) override {
     return wants_credential ? std::optional(HttpRequest{.url = "https://auth"}) : std::nullopt;
+  }
+  // 200: found, 404: absent; anything else says nothing.
+  Result<HttpRequest> prepare_lookup(const Attempt& a, WallTime) override {
+    HttpRequest r;
+    r.method = "GET";
+    r.path = "/" + a.target.destination.expose();
+    return r;
+  }
+  [[nodiscard]] LookAnswer classify_lookup(const CallResult& result, WallTime) const override {
+    const auto* answer = std::get_if<HttpAnswer>(&result);
+    if (answer == nullptr) return {.reason = "lookup failed"};
+    if (answer->status == 200) return {.look = Look::found, .message_id = "m-2"};
+    return {.look = answer->status == 404 ? Look::absent : Look::undecided, .reason = "asked"};
   }
   Verdict accept_auth(const CallResult& result, WallTime) override {
     ++credentials_taken;

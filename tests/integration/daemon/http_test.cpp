@@ -129,6 +129,22 @@ TEST_P(HttpVersions, ADaemonThatDiesWithAnAnswerInHandSendsNothingTwice) {
   expect_accepted(0, 1, 2);
 }
 
+// A repeat with other bytes under the same key would be a second message, or an error.
+TEST_P(HttpVersions, ARepeatThatWouldDifferIsNotSent) {
+  make_http(GetParam());
+  mark();
+  const auto started = world_->start_daemon({"SENDONCE_CRASH_AT=answer-read"});
+  ASSERT_TRUE(started.has_value()) << started.error().text;
+  publish_sms(0, 1, "otp");
+  ASSERT_TRUE(within(seconds(60), [this] { return !world_->daemon_runs(); }));
+  replace_in_config("text = \"{body}\", nid", "text = \"Shop: {body}\", nid");
+  start();
+  ASSERT_TRUE(settled());
+  EXPECT_EQ(counter("unknown", "otp"), 1U);
+  EXPECT_EQ(stop(), EX_OK);
+  EXPECT_EQ(texts(0).received, 1U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Versions, HttpVersions, ::testing::Values("2", "1.1"),
                          [](const auto& tested) {
                            return std::string_view(tested.param) == "2" ? "Two" : "OneOne";

@@ -143,6 +143,73 @@ TEST(CheckHttp, ResendWithKeyNeedsAKeyThatIsKnownForLongEnough) {
               ElementsAre(HasSubstr("nothing to do \"lookup\" with")));
 }
 
+// A lookup that asks by the key, as a line of the provider's table.
+std::string lookup(std::string_view from = {}, std::string_view to = {}) {
+  std::string line =
+      R"(lookup = { path = "/v1/find", query = { ref = "{key}" }, lag = "30s", window = "24h", )"
+      R"(receipt = "/list/0/id", answers = [{ status = 200, pointer = "/count", equals = 0, )"
+      R"(is = "absent" }] })";
+  if (!from.empty()) line.replace(line.find(from), from.size(), to);
+  return line;
+}
+std::vector<std::string> looked(std::string_view from = {}, std::string_view to = {}) {
+  std::string text = text_with("give-up", "lookup", lookup(from, to));
+  constexpr std::string_view kBody = ", n = 1";
+  text.replace(text.find(kBody), kBody.size(), R"(, ref = "{key}")");
+  return findings_of(text);
+}
+
+TEST(CheckHttp, LookupNeedsAProviderThatCanBeAsked) {
+  EXPECT_THAT(looked(), IsEmpty());
+  EXPECT_THAT(looked("/v1/find", "v1/find"), ElementsAre(HasSubstr("does not begin with /")));
+  EXPECT_THAT(looked("/v1/find", "/v1/find?x"), ElementsAre(HasSubstr("into lookup.query")));
+  EXPECT_THAT(looked("path = \"/v1/find\", ", ""),
+              Contains(HasSubstr("provider.gate.lookup.path: missing")));
+  EXPECT_THAT(looked("lag = \"30s\", ", ""), ElementsAre(HasSubstr("lookup.lag: missing")));
+  EXPECT_THAT(looked("window = \"24h\", ", ""), Contains(HasSubstr("lookup.window: missing")));
+  EXPECT_THAT(looked("24h", "8m"), ElementsAre(HasSubstr("finds messages for 8m")));
+  EXPECT_THAT(looked("{key}", "{recipient}"), ElementsAre(HasSubstr("which delivery is meant")));
+  EXPECT_THAT(looked("{key}", "{nid}"), ElementsAre(HasSubstr("which delivery is meant")));
+  EXPECT_THAT(looked("\"{key}\"", "\"{nid}{phone}\""),
+              ElementsAre(HasSubstr("asks by {nid}, which the request does not carry")));
+  EXPECT_THAT(looked("{key}", "{key}{email}"),
+              Contains(HasSubstr("{email} is no value of the channel sms")));
+  EXPECT_THAT(findings_of(text_with("give-up", "lookup", lookup())),
+              ElementsAre(HasSubstr("asks by {key}, which the request does not carry")));
+}
+
+TEST(CheckHttp, AnswersToALookupProveNoMoreThanTheySay) {
+  const auto answers = [](std::string_view rule) {
+    return looked("{ status = 200, pointer = \"/count\", equals = 0, is = \"absent\" }", rule);
+  };
+  EXPECT_THAT(answers("{ status = 404, is = \"absent\" }"), IsEmpty());
+  EXPECT_THAT(answers("{ status = [404, 410], is = \"absent\" }"), IsEmpty());
+  EXPECT_THAT(answers("{ status = \"2xx\", text = \"none\", is = \"absent\" }"), IsEmpty());
+  for (const char* status : {"200", "\"4xx\"", "401", "429", "503", "[404, 500]"})
+    EXPECT_THAT(answers("{ status = " + std::string(status) + ", is = \"absent\" }"),
+                ElementsAre(HasSubstr("does not say that it is not there")))
+        << status;
+  EXPECT_THAT(answers("{ text = \"none\", is = \"absent\" }"),
+              ElementsAre(HasSubstr("does not say that it is not there")));
+  EXPECT_THAT(answers("{ status = 404, is = \"found\" }"), ElementsAre(HasSubstr("only a 2xx")));
+  EXPECT_THAT(answers("{ status = 404, is = \"gone\" }"), ElementsAre(HasSubstr("t.toml:22:")));
+  EXPECT_THAT(answers("{ status = 404 }"), ElementsAre(HasSubstr("does not say what such")));
+  EXPECT_THAT(answers("{ status = 404, class = \"accepted\" }"),
+              ElementsAre(HasSubstr("is no part of an answer")));
+  EXPECT_THAT(answers("{ status = 500, is = \"undecided\" }"),
+              ElementsAre(HasSubstr("no answer would ever say that a message is not there")));
+  EXPECT_THAT(looked("receipt = \"/list/0/id\", ", ""),
+              ElementsAre(HasSubstr("no answer would ever say that a message is there")));
+}
+
+TEST(CheckHttp, ALookupSurvivesTheEffectiveForm) {
+  const Config config = config_of(text_with("n = 1", "ref = \"{key}\"", lookup()));
+  const LoadResult again = load_config_text(effective_toml(config), "effective.toml");
+  ASSERT_TRUE(again.config.has_value());
+  EXPECT_EQ(again.config->providers[1].http.lookup, config.providers[1].http.lookup);
+  EXPECT_FALSE(config.providers[1].http.lookup.answers.empty());
+}
+
 TEST(CheckHttp, APushProviderHasNoneOfItsKeys) {
   EXPECT_THAT(findings_of(with_line(good(), 6, "topic = \"t\"\npath = \"/x\"")),
               ElementsAre(HasSubstr("has no meaning for this kind of provider; remove it, or set "

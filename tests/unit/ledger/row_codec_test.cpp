@@ -85,6 +85,13 @@ Row full() {
   return row;
 }
 
+Row looked_for() {
+  Row row = typical_claim();
+  row.effect = Effect::maybe_sent;
+  row.look_until = at(1'800'086'700);
+  return row;
+}
+
 template <class B>
 void randomise(B& bytes, Random& random) {
   for (auto& byte : bytes.bytes) byte = static_cast<std::uint8_t>(random.next());
@@ -119,8 +126,8 @@ Row random_row(Random& random) {
   row.fence = Fence(random.next());
   row.incarnation = Incarnation(static_cast<std::uint32_t>(random.next()));
   row.ticket = Ticket(random.below(2) * random.next());
-  for (WallTime* t :
-       {&row.created, &row.lease_end, &row.next_at, &row.deadline, &row.ended, &row.keep_until})
+  for (WallTime* t : {&row.created, &row.lease_end, &row.next_at, &row.deadline, &row.ended,
+                      &row.keep_until, &row.look_until})
     *t = random_time(random);
   row.message_class = random_text(random, 64);
   row.provider = random_text(random, 64);
@@ -263,7 +270,8 @@ std::string golden_name(const testing::TestParamInfo<std::pair<std::string, Row>
 INSTANTIATE_TEST_SUITE_P(Rows, Golden,
                          testing::Values(std::pair("row_claimed", typical_claim()),
                                          std::pair("row_accepted", typical_accepted()),
-                                         std::pair("row_full", full())),
+                                         std::pair("row_full", full()),
+                                         std::pair("row_looked_for", looked_for())),
                          golden_name);
 
 TEST(DeviceCodec, RoundTripsAndRefusesDamage) {

@@ -140,6 +140,59 @@ TEST(DecideSettle, ALateProofForARowTheReaperEndedIsTaken) {
   EXPECT_TRUE(decision.event);
 }
 
+// In doubt after the deadline the class may still ask, and the reaper leaves it the time.
+TEST(DecideClaim, ADoubtMayBeAskedAboutAfterItsDeadline) {
+  ClaimRequest request = claim_of(1);
+  request.look_for = seconds(300);
+  Row row =
+      decide_claim(std::nullopt, request, Ticket(5), ClaimFacts{}, kContext).write.value_or(Row{});
+  EXPECT_EQ(row.look_until, row.deadline + seconds(300));
+  row.state = State::waiting;
+  RuleContext late = kContext;
+  late.now = row.deadline;
+  EXPECT_EQ(due_time(row, late.incarnation), row.deadline);
+  auto reply = decide_claim(row, request, Ticket(6), ClaimFacts{}, late).reply;
+  EXPECT_TRUE(std::holds_alternative<Done>(reply)) << "nothing was sent: there is nothing to ask";
+  row.effect = Effect::maybe_sent;
+  EXPECT_EQ(due_time(row, late.incarnation), row.look_until);
+  EXPECT_FALSE(decide_sweep(row, late.now, late).write.has_value());
+  reply = decide_claim(row, request, Ticket(6), ClaimFacts{}, late).reply;
+  EXPECT_TRUE(std::holds_alternative<Claimed>(reply));
+  reply = decide_claim(row, claim_of(1), Ticket(6), ClaimFacts{}, late).reply;
+  EXPECT_TRUE(std::holds_alternative<Done>(reply)) << "nobody can be asked";
+  late.now = row.look_until;
+  reply = decide_claim(row, request, Ticket(6), ClaimFacts{}, late).reply;
+  EXPECT_EQ(std::get<Done>(reply).state, State::unknown);
+  const SweepDecision swept = decide_sweep(row, late.now, late);
+  ASSERT_TRUE(swept.write.has_value());
+  EXPECT_EQ(swept.write->state, State::unknown);
+  EXPECT_EQ(swept.write->look_until, WallTime{});
+}
+
+TEST(DecideSweep, AClaimLeftBehindMayBeAskedAboutFirst) {
+  ClaimRequest request = claim_of(1);
+  request.look_for = seconds(300);
+  const Row row =
+      decide_claim(std::nullopt, request, Ticket(5), ClaimFacts{}, kContext).write.value_or(Row{});
+  EXPECT_EQ(due_time(row, Incarnation(3)), row.look_until);
+}
+
+// What is in doubt stays with the provider that may have it, whoever claims it for another.
+TEST(DecideClaim, ADoubtKeepsItsProvider) {
+  Row row = claimed_row();
+  const std::string first = row.provider;
+  ClaimRequest other = claim_of(1);
+  other.provider = "other";
+  row.state = State::waiting;
+  auto decision = decide_claim(row, other, Ticket(6), ClaimFacts{}, kContext);
+  EXPECT_EQ(decision.write->provider, "other");
+  EXPECT_EQ(std::get<Claimed>(decision.reply).provider, "");
+  row.effect = Effect::maybe_sent;
+  decision = decide_claim(row, other, Ticket(6), ClaimFacts{}, kContext);
+  EXPECT_EQ(decision.write->provider, first);
+  EXPECT_EQ(std::get<Claimed>(decision.reply).provider, first);
+}
+
 TEST(DecideSweep, LeavesAClaimOfThisIncarnationAlone) {
   RuleContext later = kContext;
   later.now = kNoon + hours(1000);

@@ -147,12 +147,25 @@ TEST_F(Policy, CarriedDoubtIsJudgedBeforeACall) {
   EXPECT_FALSE(judge_claim(worn_out, AmbiguityPolicy::resend, kRetry).proceed);
 }
 
-// Until a provider can be asked, a class that wants to look first must not send blindly instead.
+// Where nobody can be asked, a class that wants to look first must not send blindly instead.
 TEST_F(Policy, LookupWithoutAnybodyToAskNeverResends) {
   const Verdict doubt = verdict(VerdictClass::ambiguous, Effect::maybe_sent, Fault::provider);
   EXPECT_EQ(of(doubt, context(AmbiguityPolicy::lookup)).state, State::unknown);
   const Claimed carried{.carried = Effect::maybe_sent, .attempts = 1};
   EXPECT_FALSE(judge_claim(carried, AmbiguityPolicy::lookup, kRetry).proceed);
+}
+
+TEST_F(Policy, LookupWaitsTheLagWhateverTheDeadlineAndTheAttempts) {
+  Verdict doubt = verdict(VerdictClass::ambiguous, Effect::maybe_sent, Fault::provider);
+  AttemptContext c = context(AmbiguityPolicy::lookup, 99);
+  c.lag = seconds(30);
+  c.until_deadline = seconds(1);
+  const Decision d = of(doubt, c);
+  EXPECT_EQ(d.state, State::waiting);
+  EXPECT_EQ(d.delay, Duration(seconds(30)));
+  EXPECT_TRUE(d.counted);
+  doubt.retry_after = minutes(2);
+  EXPECT_EQ(of(doubt, c).delay, Duration(minutes(2)));
 }
 
 TEST_F(Policy, CollapseTemplates) {

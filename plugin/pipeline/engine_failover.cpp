@@ -1,0 +1,110 @@
+// From one provider of a route to the next: for SMS and e-mail, with the same row and key.
+#include <algorithm>
+#include <utility>
+
+#include "plugin/core/text.hpp"
+#include "plugin/pipeline/engine.hpp"
+#include "plugin/pipeline/failover.hpp"
+
+namespace sendonce {
+
+// Whether a delivery that comes now would find more than a closed door. A hold that is due for its
+// probe counts: somebody must try it.
+bool Engine::takes_deliveries(const ProviderState& p) const {
+  if (unreachable(p)) return false;
+  return std::ranges::none_of(p.holds.all(), [this](const auto& entry) {
+    const Hold& hold = entry.second;
+    return entry.first.empty() && (hold.probe != ProbeId{} || hold.probe_at > now_.mono);
+  });
+}
+
+// The first provider for the delivery on the route, behind `after` if that is given.
+std::optional<ProviderIndex> Engine::on_route(const Delivery& d,
+                                              std::optional<ProviderIndex> after) const {
+  const ProviderKind kind = providers_[d.provider.get()]->slot.config.kind;
+  bool behind = !after;
+  for (const auto& [channel, index] : policy(d).routes) {
+    const ProviderState& p = *providers_[index.get()];
+    if (channel != d.message->note.channel || p.slot.config.kind != kind) continue;
+    if (behind && (!after || takes_deliveries(p))) return index;
+    behind = behind || index == *after;
+  }
+  return std::nullopt;
+}
+
+// A target that names its kind goes wherever the route leads; one that names a provider does not.
+bool Engine::may_move(const Delivery& d) const {
+  const Channel channel = d.message->note.channel;
+  return (channel == Channel::sms || channel == Channel::email) && target(d).kind.has_value() &&
+         d.carried == Effect::not_sent && d.refused.empty();
+}
+
+void Engine::move_to(Delivery& d, ProviderIndex provider) {
+  d.provider = provider;
+  const Origin origin = providers_[provider.get()]->slot.provider->origin_of(target(d));
+  d.authority = origin.authority;
+  d.part = origin.part;
+}
+
+// After a verdict that has been heeded: the next provider at once, or the first one in its time.
+void Engine::fail_over(Delivery& d) {
+  if (d.decision.state != State::waiting || !may_move(d) || !another_may_do(d.verdict, d.carried))
+    return;
+  if (const auto next = on_route(d, d.provider)) {
+    ++state(d).counters.failovers;
+    deps_.log.debug("delivery.failed_over", {{"class", policy(d).config.name},
+                                             {"key", short_key(d.key)},
+                                             {"from", provider(d).slot.config.name},
+                                             {"to", providers_[next->get()]->slot.config.name},
+                                             {"reason", d.verdict.reason}});
+    move_to(d, *next);
+    d.decision.delay = Duration::zero();
+  } else if (const auto first = on_route(d, std::nullopt)) {
+    move_to(d, *first);
+  }
+}
+
+// What waits for a provider that is held or away.
+void Engine::divert(ProviderState& p) {
+  const ProviderKind kind = p.slot.config.kind;
+  const bool has_order = kind == ProviderKind::sms || kind == ProviderKind::email;
+  if (!has_order || p.queue.empty() || takes_deliveries(p)) return;
+  std::vector<std::pair<ClassIndex, Ticket>> staying;
+  while (const auto ticket = p.queue.pop(false)) {
+    Delivery* d = deliveries_.find(*ticket);
+    if (d == nullptr) continue;
+    const auto next = may_move(*d) ? on_route(*d, d->provider) : std::nullopt;
+    if (!next) {
+      staying.emplace_back(d->message_class, *ticket);
+      continue;
+    }
+    ++state(*d).counters.failovers;
+    move_to(*d, *next);
+    d->in_queue = false;
+    enqueue(*d);
+  }
+  for (auto it = staying.rbegin(); it != staying.rend(); ++it)
+    p.queue.put_back(it->first, it->second);
+}
+
+// In doubt only the provider that may have it can be asked, or be sent to again. True: it is this
+// one, or nobody knows which; else the claim has been given back, or its row ends.
+bool Engine::at_its_provider(Delivery& d, const Claimed& claimed) {
+  if (claimed.carried == Effect::not_sent || claimed.provider.empty() ||
+      claimed.provider == provider(d).slot.config.name)
+    return true;
+  spare_probe(d);
+  const auto known = std::ranges::find_if(policy(d).routes, [&](const auto& route) {
+    return route.first == d.message->note.channel &&
+           providers_[route.second.get()]->slot.config.name == claimed.provider;
+  });
+  if (known == policy(d).routes.end()) {
+    give_up(d, "an earlier attempt may have sent it by " + claimed.provider);
+    return false;
+  }
+  move_to(d, known->second);
+  give_back(d, Duration::zero(), "in doubt at " + claimed.provider);
+  return false;
+}
+
+}  // namespace sendonce
