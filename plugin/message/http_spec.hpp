@@ -18,7 +18,7 @@ namespace sendonce {
 
 enum class HttpMethod : std::uint8_t { post, put, patch, get };
 enum class HttpVersion : std::uint8_t { two, one_one };
-enum class HttpAuth : std::uint8_t { none, bearer, basic, header, form, hmac, oauth2 };
+enum class HttpAuth : std::uint8_t { none, bearer, basic, header, form, hmac, oauth2, aws_sigv4 };
 enum class HmacEncoding : std::uint8_t { hex, base64 };
 enum class KeyStyle : std::uint8_t { bare, sf_string };  // sf-string: in double quotes, RFC 8941
 
@@ -67,7 +67,7 @@ struct AnswerRule {
 
 struct HttpAuthSpec {
   HttpAuth type = HttpAuth::none;
-  std::string user{};    // basic
+  std::string user{};    // basic; aws_sigv4: the access key's id
   std::string header{};  // header, hmac: where it goes
   std::string field{};   // form
   std::string prefix{};  // header, hmac
@@ -76,6 +76,8 @@ struct HttpAuthSpec {
   std::string timestamp_header{};  // hmac
   std::string client_id{};         // oauth2
   std::string scope{};             // oauth2
+  std::string region{};            // aws_sigv4
+  std::string service{};           // aws_sigv4
   friend bool operator==(const HttpAuthSpec&, const HttpAuthSpec&) = default;
 };
 
@@ -89,6 +91,7 @@ struct IdempotencySpec {
 
 struct HttpSpec {
   Channel channel = Channel::webhook;
+  std::string app{};  // push: behind the credential
   HttpMethod method = HttpMethod::post;
   HttpVersion version = HttpVersion::two;
   TextTemplate path{};               // empty: the target's own URL

@@ -1,4 +1,5 @@
-// A generic endpoint as a test wants it: POST /hook/DESTINATION is taken and answered with
+// A generic endpoint as a test wants it, and the two of fake_vendors.hpp: POST /hook/DESTINATION is
+// taken and answered with
 // {"id":"msg-N"}. It knows repeats by Idempotency-Key: the same request again gets the first
 // answer and is not taken again, another body under a known key gets 422
 // (draft-ietf-httpapi-idempotency-key-header).
@@ -9,6 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "tests/support/fake_vendors.hpp"
 #include "tests/support/http_message.hpp"
 #include "tests/support/script.hpp"
 
@@ -16,25 +18,29 @@ namespace sendonce::test {
 
 struct HttpConfig {
   std::string authorization{};  // that every request must carry; empty: none
+  VendorConfig vendors{};
 };
 
 // On the server's thread.
 class FakeHttp {
  public:
-  explicit FakeHttp(HttpConfig config) : config_(std::move(config)) {}
+  explicit FakeHttp(HttpConfig config) : config_(std::move(config)), vendors_(config_.vendors) {}
 
   struct Judged {
-    std::string_view destination{};  // as it stands in the path
+    std::string destination{};  // as it stands in the path
     std::string_view key{};
-    std::string_view reason{};  // not empty: refused
-    bool known = false;         // a repeat
+    std::string reason{};  // not empty: refused
+    bool known = false;    // a repeat
+    Vendor vendor = Vendor::none;
   };
   [[nodiscard]] Judged judge(const Request& request) const;
   // The provider has taken it, whether or not its answer arrives.
   void take(const Judged& judged, const Request& request);
-  void write(const Judged& judged, Reply& reply) const;
-  static void write_refused(std::string_view reason, Reply& reply);
-  static void write_scripted(const Action& action, Reply& reply);
+  void write(const Judged& judged, Reply& reply);
+  static void write_refused(const Judged& judged, Reply& reply);
+  static void write_scripted(const Judged& judged, const Action& action, Reply& reply);
+  // Client credentials: no delivery, and counted by nobody.
+  void answer_oauth(const Request& request, Reply& reply) { vendors_.answer_oauth(request, reply); }
 
  private:
   struct Taken {
@@ -42,6 +48,7 @@ class FakeHttp {
     std::string id{};
   };
   HttpConfig config_;
+  FakeVendors vendors_;
   std::unordered_map<std::string, Taken> taken_{};  // by key
   std::string latest_{};                            // the id of a request without a key
   std::uint64_t count_ = 0;
