@@ -97,7 +97,8 @@ Verdict judge_client_error(const HttpAnswer& answer, WallTime now, const std::st
       return judged(VerdictClass::ambiguous, FaultScope::delivery, reason);
     case 413:
       return judged(VerdictClass::payload_error, FaultScope::delivery, reason);
-    case 421: {  // nothing was processed, RFC 9110 15.5.20
+    case 421:    // nothing was processed: RFC 9110 15.5.20,
+    case 425: {  // RFC 8470 5.2
       Verdict v = judged(VerdictClass::retryable, FaultScope::delivery, reason);
       v.reconnect = true;
       return v;

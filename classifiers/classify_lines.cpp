@@ -125,7 +125,8 @@ Result<Line> read_line(std::string_view text) {
     line.transport.last_stream_below_ours = line.context.last_stream_below_ours;
     if (*line.context.last_stream_below_ours) line.transport.layer = "h2";
   }
-  line.failed = transport != nullptr ? has_failed(line.transport) : line.answer.status == 0;
+  const bool unanswered = line.answer.status == 0 && !is_report(line.provider);
+  line.failed = transport != nullptr ? has_failed(line.transport) : unanswered;
   return line;
 }
 
@@ -173,9 +174,10 @@ Result<Verdict> judge(Line& line, WallTime now, const OtherJudge& others) {
   context.now = now;
   context.registered_at = line.context.registered_at;
   context.index = line.context.index;
-  if (auto verdict = judge_answer(line.provider, result, context)) return std::move(*verdict);
+  auto known = judge_answer(line.provider, result, context);
   if (others)
-    if (auto verdict = others(line.provider, result, now)) return std::move(*verdict);
+    if (auto verdict = others(line.provider, result, known, now)) return std::move(*verdict);
+  if (known) return std::move(*known);
   return fail(Errc::invalid, "provider must be one of " + protocol_names() + ", transport");
 }
 

@@ -15,7 +15,8 @@
 namespace sendonce {
 
 // One line is a JSON object:
-//   provider     apns, fcm, fcm-oauth, fcm-legacy, smtp, …, or transport (the connection alone)
+//   provider     apns, fcm, fcm-oauth, fcm-legacy, smtp, …, or transport (the connection alone), or
+//                a provider that `others` knows
 //   id           a name, comes back; may be absent
 //   http_status  number, of smtp the reply's code; null or 0: no answer
 //   headers      object of texts; names in any case
@@ -29,9 +30,11 @@ namespace sendonce {
 //   ignore_device, refresh_credential, reconnect.
 // invalid: "line 12: …", which member is wrong.
 //
-// `others` judges for providers that configuration describes; empty from it: no such provider.
-using OtherJudge = std::function<std::optional<Verdict>(std::string_view provider,
-                                                        const CallResult& result, WallTime now)>;
+// `others` judges for providers that configuration describes or adds lines to. `known` is what the
+// protocol's own table says, empty where there is none. Empty from it: no such provider.
+using OtherJudge =
+    std::function<std::optional<Verdict>(std::string_view provider, const CallResult& result,
+                                         const std::optional<Verdict>& known, WallTime now)>;
 [[nodiscard]] Result<std::string> classify_line(std::string_view line, std::size_t number,
                                                 WallTime now, const OtherJudge& others = {});
 

@@ -6,6 +6,7 @@
 #include "classifiers/apns/apns_answers.hpp"
 #include "classifiers/fcm/fcm_answers.hpp"
 #include "classifiers/smtp/smtp_answers.hpp"
+#include "classifiers/twilio/twilio_callback.hpp"
 #include "classifiers/webpush/webpush_answers.hpp"
 
 namespace sendonce {
@@ -21,7 +22,7 @@ Verdict judge_push(const CallResult& result, const JudgeContext& context) {
   return judge_webpush(result, service, context.now);
 }
 
-constexpr std::array<Protocol, 10> kProtocols{{
+constexpr std::array<Protocol, 11> kProtocols{{
     {"apns",
      [](const CallResult& result, const JudgeContext& context) {
        return judge_apns(result, context.registered_at, context.now);
@@ -35,6 +36,8 @@ constexpr std::array<Protocol, 10> kProtocols{{
     {"fcm-oauth", [](const CallResult& result,
                      const JudgeContext& context) { return judge_oauth(result, context.now); }},
     {"smtp", [](const CallResult& result, const JudgeContext&) { return judge_smtp(result); }},
+    {"twilio-callback",
+     [](const CallResult& result, const JudgeContext&) { return judge_twilio_callback(result); }},
     {"webpush", judge_push<PushService::other>},
     {"webpush-apple", judge_push<PushService::apple>},
     {"webpush-fcm", judge_push<PushService::fcm>},
@@ -49,6 +52,10 @@ std::optional<Verdict> judge_answer(std::string_view protocol, const CallResult&
   for (const Protocol& known : kProtocols)
     if (known.name == protocol) return known.judge(result, context);
   return std::nullopt;
+}
+
+bool is_report(std::string_view protocol) {
+  return protocol == "twilio-callback";
 }
 
 std::string protocol_names() {

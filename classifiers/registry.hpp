@@ -24,6 +24,9 @@ struct JudgeContext {
                                                   const CallResult& result,
                                                   const JudgeContext& context);
 
+// What a provider reports later by a call of its own: a body, and no status.
+[[nodiscard]] bool is_report(std::string_view protocol);
+
 [[nodiscard]] std::string protocol_names();  // "apns, fcm, …"
 
 }  // namespace sendonce

@@ -50,10 +50,25 @@ void check_destination(const Checked& c) {
     judge(TemplateField::phone_digits, Channel::sms);
     judge(TemplateField::email, Channel::email);
     judge(TemplateField::url, Channel::webhook);
+    judge(TemplateField::token, Channel::push);
   });
   if (!named && channel != Channel::webhook)
     c.report("channel", "the request nowhere names its destination",
-             channel == Channel::sms ? "put {phone} into it" : "put {email} into it");
+             "put {" +
+                 std::string(channel == Channel::sms    ? "phone"
+                             : channel == Channel::push ? "token"
+                                                        : "email") +
+                 "} into it");
+}
+
+// A token is one of an app: without it two apps would share their keys and dead devices.
+void check_app(const Checked& c) {
+  const HttpSpec& http = c.provider.http;
+  if (http.channel == Channel::push && http.app.empty())
+    c.report("app", "missing, and it is part of every delivery key of channel push",
+             "name the app whose tokens these are, for example \"huawei:104001234\"");
+  if (http.channel != Channel::push && !http.app.empty())
+    c.report("app", "has no effect without channel = \"push\"", "remove it");
 }
 
 void check_path(const Checked& c, std::string_view key, std::string_view query,
@@ -109,6 +124,21 @@ void need(const Checked& c, bool there, std::string_view key, std::string_view t
              "add it, or change auth.type");
 }
 
+void check_aws(const Checked& c) {
+  const HttpAuthSpec& auth = c.provider.http.auth;
+  const auto name_one = [&](std::string_view key, const std::string& text) {
+    need(c, !text.empty(), key, choice_text(auth.type));
+    const bool clean = std::ranges::all_of(text, [](char letter) {
+      return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '-';
+    });
+    if (!clean)
+      c.report(key, "not lower-case letters, digits and hyphens",
+               "write it as Amazon does, for example eu-central-1 or ses");
+  };
+  name_one("auth.region", auth.region);
+  name_one("auth.service", auth.service);
+}
+
 void check_auth(const Checked& c) {
   const HttpAuthSpec& auth = c.provider.http.auth;
   const std::string_view type = choice_text(auth.type);
@@ -127,6 +157,7 @@ void check_auth(const Checked& c) {
                "choose another type");
   }
   if (auth.type == HttpAuth::hmac) need(c, !auth.sign.empty(), "auth.sign", type);
+  if (auth.type == HttpAuth::aws_sigv4) check_aws(c);
   if (auth.type == HttpAuth::oauth2) {
     need(c, !auth.client_id.empty(), "auth.client_id", type);
     need(c, !c.provider.token_endpoint.empty(), "auth.token_endpoint", type);
@@ -225,13 +256,27 @@ void check_receipt(const Checked& c) {
            "\"accepted\" }");
 }
 
+// Lines before the table of a provider that knows its own receipt.
+void check_amendments(const Checked& c) {
+  const bool accepts = std::ranges::any_of(c.provider.http.answers, [](const AnswerRule& rule) {
+    return rule.verdict == VerdictClass::accepted;
+  });
+  if (accepts)
+    c.report("answers", "only the provider's own receipt says that a message was accepted",
+             "remove the line of class accepted");
+}
+
 }  // namespace
 
 void check_http(const CheckInput& in, Findings& out) {
   for (const ProviderConfig& provider : in.config.providers) {
-    if (applies_to(provider) != AppliesTo::http) continue;
     const Checked c{in, out, provider};
+    if (applies_to(provider) != AppliesTo::http) {
+      check_amendments(c);
+      continue;
+    }
     check_target(c);
+    check_app(c);
     check_destination(c);
     check_body(c);
     check_auth(c);
@@ -247,6 +292,8 @@ void check_modules(const CheckInput& in, Findings& out) {
     const Checked c{in, out, provider};
     if (!provider.module.starts_with('/'))
       c.report("module", "not an absolute path", "start it with /");
+    if (provider.http.channel == Channel::push)
+      c.report("channel", "a module cannot serve push", "choose sms, email or webhook");
     check_idempotency(c);
   }
 }

@@ -21,6 +21,7 @@ bool serves(ProviderKind kind, Channel channel) {
     case ProviderKind::apns:
     case ProviderKind::fcm:
     case ProviderKind::webpush:
+    case ProviderKind::push:
       return channel == Channel::push;
     case ProviderKind::sms:
       return channel == Channel::sms;

@@ -96,6 +96,15 @@ void Documents::add_file(const std::string& path, bool main, Findings& findings)
     findings.push_back(std::move(root).error());
 }
 
+void Documents::add_text(std::string_view text, const std::string& file, bool main,
+                         Findings& findings) {
+  auto root = parse_toml(text, file);
+  if (root)
+    add(*std::move(root), main, findings);
+  else
+    findings.push_back(std::move(root).error());
+}
+
 Documents Documents::from_files(const std::string& main_path, Findings& findings) {
   Documents out;
   out.add_file(main_path, true, findings);
@@ -111,11 +120,14 @@ Documents Documents::from_fragment(const std::string& path, Findings& findings) 
 
 Documents Documents::from_text(std::string_view text, const std::string& file, Findings& findings) {
   Documents out;
-  auto root = parse_toml(text, file);
-  if (root)
-    out.add(*std::move(root), true, findings);
-  else
-    findings.push_back(std::move(root).error());
+  out.add_text(text, file, true, findings);
+  return out;
+}
+
+Documents Documents::from_fragment_text(std::string_view text, const std::string& file,
+                                        Findings& findings) {
+  Documents out;
+  out.add_text(text, file, false, findings);
   return out;
 }
 

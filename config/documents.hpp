@@ -36,6 +36,9 @@ class Documents {
   static Documents from_fragment(const std::string& path, Findings& findings);
   // One text, without conf.d. `file` is what positions say.
   static Documents from_text(std::string_view text, const std::string& file, Findings& findings);
+  // The same for one file of conf.d.
+  static Documents from_fragment_text(std::string_view text, const std::string& file,
+                                      Findings& findings);
 
   // Borrowed from this object.
   [[nodiscard]] const Tables& tables() const noexcept { return tables_; }
@@ -45,6 +48,7 @@ class Documents {
   Documents() = default;
   void add(TomlNode root, bool main, Findings& findings);
   void add_file(const std::string& path, bool main, Findings& findings);
+  void add_text(std::string_view text, const std::string& file, bool main, Findings& findings);
   void sort_in(const std::string& name, const TomlNode& node, Findings& findings);
   void sort_in_defaults(const TomlNode& defaults, Findings& findings);
 

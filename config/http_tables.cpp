@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMembersMax = 100;
 constexpr std::size_t kHeaderNameMax = 128;
-constexpr std::array<std::string_view, 3> kChannels{"sms", "email", "webhook"};
+constexpr std::array<std::string_view, 4> kChannels{"sms", "email", "webhook", "push"};
 
 Refusal refusal(const TomlNode& node, std::string text, std::string remedy) {
   return {node.at, std::move(text), std::move(remedy)};

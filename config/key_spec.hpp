@@ -28,6 +28,7 @@ enum class AppliesTo : std::uint8_t {
   http_module = http | module,
   http_smtp = http | smtp,
   fcm_http_module = fcm | http | module,
+  answers = apns | fcm | webpush | http,
   all = 63
 };
 enum class KeyType : std::uint8_t {

@@ -153,8 +153,11 @@ constexpr std::array kKeys{
                              "The providers that push messages of this class may use. The kind of "
                              "the device token chooses among them.",
                              "**mandatory**: one channel at least"),
-    route_key<Channel::sms>("route.sms", "The providers that SMS of this class may use, in the order of failover."),
-    route_key<Channel::email>("route.email", "The providers that e-mails of this class may use, in the order of failover."),
+    route_key<Channel::sms>(
+        "route.sms", "The providers that SMS of this class may use, in the order of failover."),
+    route_key<Channel::email>(
+        "route.email",
+        "The providers that e-mails of this class may use, in the order of failover."),
     route_key<Channel::webhook>("route.webhook",
                                 "The providers that webhooks of this class may use."),
     keys::text<keys::Path<&C::collapse>>(

@@ -9,7 +9,7 @@
 
 namespace sendonce {
 
-inline constexpr std::array<std::string_view, 3> kHttpChannels{"sms", "email", "webhook"};
+inline constexpr std::array<std::string_view, 4> kHttpChannels{"sms", "email", "webhook", "push"};
 
 namespace http_keys {
 
@@ -59,8 +59,8 @@ inline std::string print_window(const Duration& from) {
 
 constexpr KeySpec<C> channel_key() {
   return {{.path = "channel",
-           .doc = "What it delivers; fixes the form of its destinations.",
-           .choose = "choose sms, email or webhook",
+           .doc = "What it delivers; fixes the form of its destinations. A module has no push.",
+           .choose = "choose sms, email, webhook or push",
            .applies = AppliesTo::http_module},
           KeyType::choice,
           {},
@@ -89,6 +89,12 @@ constexpr KeySpec<C> window_key() {
 
 inline constexpr std::array kHttpKeys{
     http_keys::channel_key(),
+    keys::text<keys::Path<&ProviderConfig::http, &HttpSpec::app>>(
+        {.path = "app",
+         .doc = "Of channel push, mandatory there: the app whose tokens these are, such as "
+                "`huawei:104001234`. Part of every delivery key.",
+         .default_words = "none",
+         .applies = AppliesTo::http}),
     keys::choice<keys::Path<&ProviderConfig::http, &HttpSpec::method>>(
         http_keys::about("method", "The request's method.")),
     keys::choice<keys::Path<&ProviderConfig::http, &HttpSpec::version>>(
@@ -127,15 +133,17 @@ inline constexpr std::array kHttpKeys{
         http_keys::about("auth.type",
                          "How requests are authenticated: a bearer token, user and password, a "
                          "header or form field that holds the secret, an HMAC-SHA-256, OAuth 2 "
-                         "client credentials.")),
+                         "client credentials, the signature of Amazon Web Services.")),
     keys::secret<keys::Path<&ProviderConfig::secret>>(
         {.path = "auth.secret",
-         .doc = "The token, password, key or client secret.",
+         .doc = "The token, password, key or client secret. aws-sigv4: the secret access key, or "
+                "without `auth.user` `ID:SECRET` or `ID:SECRET:SESSION-TOKEN`.",
          .reload = OnReload::now,
          .applies = AppliesTo::http_smtp}),
     keys::text<keys::Path<&ProviderConfig::http, &HttpSpec::auth, &HttpAuthSpec::user>>(
         {.path = "auth.user",
-         .doc = "basic, smtp: the user. Without it mails are submitted without AUTH.",
+         .doc = "basic, smtp: the user. Without it mails are submitted without AUTH. aws-sigv4: "
+                "the access key's id.",
          .reload = OnReload::now,
          .default_words = "basic: the secret is `user:password`",
          .applies = AppliesTo::http_smtp}),
@@ -163,6 +171,10 @@ inline constexpr std::array kHttpKeys{
         http_keys::about("auth.client_id", "oauth2: the client's id.")),
     keys::text<keys::Path<&ProviderConfig::http, &HttpSpec::auth, &HttpAuthSpec::scope>>(
         http_keys::about("auth.scope", "oauth2: the scope to ask for.")),
+    keys::text<keys::Path<&ProviderConfig::http, &HttpSpec::auth, &HttpAuthSpec::region>>(
+        http_keys::about("auth.region", "aws-sigv4: the region, such as `eu-central-1`.")),
+    keys::text<keys::Path<&ProviderConfig::http, &HttpSpec::auth, &HttpAuthSpec::service>>(
+        http_keys::about("auth.service", "aws-sigv4: the service's signing name, such as `ses`.")),
     http_keys::own<
         keys::Path<&ProviderConfig::http, &HttpSpec::idempotency, &IdempotencySpec::header>,
         read_header_name, http_keys::print_text>(
@@ -196,7 +208,9 @@ inline constexpr std::array kHttpKeys{
         KeyType::table,
         http_keys::about("answers",
                          "What answers mean: an array of tables, the first that matches wins "
-                         "(docs/providers.md).")),
+                         "(docs/providers.md). With apns, fcm and webpush these lines come before "
+                         "the built-in table.",
+                         {}, AppliesTo::answers)),
 };
 
 }  // namespace sendonce

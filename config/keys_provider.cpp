@@ -229,6 +229,7 @@ AppliesTo applies_to(const ProviderConfig& provider) {
     case ProviderKind::sms:
     case ProviderKind::email:
     case ProviderKind::http:
+    case ProviderKind::push:
       if (provider.smtp) return AppliesTo::smtp;
       return provider.by_module ? AppliesTo::module : AppliesTo::http;
   }

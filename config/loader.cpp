@@ -29,6 +29,7 @@ std::string_view default_endpoint(const ProviderConfig& provider) {
 // Keys and events speak of the destination: a phone number is one whoever sends to it.
 ProviderKind kind_of(Channel channel) {
   if (channel == Channel::sms) return ProviderKind::sms;
+  if (channel == Channel::push) return ProviderKind::push;
   return channel == Channel::email ? ProviderKind::email : ProviderKind::http;
 }
 
@@ -124,6 +125,18 @@ LoadResult load(const Documents& documents, const std::string& path, Findings fi
   return out;
 }
 
+LoadResult providers_of(const Documents& documents, const std::string& path, Findings findings) {
+  LoadResult out{.findings = std::move(findings)};
+  if (documents.empty()) return out;
+  KeyPositions positions;
+  positions.set("", {path, 1, 1});
+  Config config = read_tables(documents.tables(), {&out.findings, &positions});
+  if (!has_errors(out.findings)) check_providers({config, positions}, out.findings);
+  sort_by_place(out.findings);
+  if (!has_errors(out.findings)) out.config = std::move(config);
+  return out;
+}
+
 }  // namespace
 
 LoadResult load_config(const std::string& path, Surroundings surroundings) {
@@ -141,16 +154,15 @@ LoadResult load_config_text(std::string_view text, const std::string& file) {
 }
 
 LoadResult load_providers(const std::string& path) {
-  LoadResult out;
-  const Documents documents = Documents::from_fragment(path, out.findings);
-  if (documents.empty()) return out;
-  KeyPositions positions;
-  positions.set("", {path, 1, 1});
-  Config config = read_tables(documents.tables(), {&out.findings, &positions});
-  if (!has_errors(out.findings)) check_providers({config, positions}, out.findings);
-  sort_by_place(out.findings);
-  if (!has_errors(out.findings)) out.config = std::move(config);
-  return out;
+  Findings findings;
+  const Documents documents = Documents::from_fragment(path, findings);
+  return providers_of(documents, path, std::move(findings));
+}
+
+LoadResult load_providers_text(std::string_view text, const std::string& file) {
+  Findings findings;
+  const Documents documents = Documents::from_fragment_text(text, file, findings);
+  return providers_of(documents, file, std::move(findings));
 }
 
 }  // namespace sendonce

@@ -34,5 +34,6 @@ enum class Surroundings : std::uint8_t { ignore, look };
 // The providers of one file that is made for conf.d, checked by themselves alone. `config` holds
 // nothing else.
 [[nodiscard]] LoadResult load_providers(const std::string& path);
+[[nodiscard]] LoadResult load_providers_text(std::string_view text, const std::string& file);
 
 }  // namespace sendonce

@@ -82,8 +82,8 @@ using ChoiceNames = std::span<const std::string_view>;
 // Of kind = "http".
 inline constexpr std::array<std::string_view, 4> kMethodNames{"POST", "PUT", "PATCH", "GET"};
 inline constexpr std::array<std::string_view, 2> kVersionNames{"2", "1.1"};
-inline constexpr std::array<std::string_view, 7> kAuthNames{"none", "bearer", "basic", "header",
-                                                            "form", "hmac",   "oauth2"};
+inline constexpr std::array<std::string_view, 8> kAuthNames{
+    "none", "bearer", "basic", "header", "form", "hmac", "oauth2", "aws-sigv4"};
 inline constexpr std::array<std::string_view, 2> kEncodingNames{"hex", "base64"};
 inline constexpr std::array<std::string_view, 2> kKeyStyleNames{"bare", "sf-string"};
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "classifiers/answer_rules.hpp"
 #include "classifiers/apns/apns_answers.hpp"
 #include "classifiers/apns/apns_payload.hpp"
 #include "classifiers/stable_id.hpp"
@@ -86,7 +87,8 @@ class ApnsProvider final : public Provider {
         topic_(options.topic),
         environment_(options.sandbox ? "sandbox" : "production"),
         push_type_(options.push_type.empty() ? type_by_topic(options.topic) : options.push_type),
-        payload_max_(push_type_ == "voip" ? kVoipPayloadMax : kPayloadMax) {
+        payload_max_(push_type_ == "voip" ? kVoipPayloadMax : kPayloadMax),
+        answers_(options.answers) {
     capabilities_.kind = ProviderKind::apns;
     capabilities_.channel = Channel::push;
     capabilities_.one_stream_first = true;
@@ -123,6 +125,7 @@ class ApnsProvider final : public Provider {
   std::string environment_;
   std::string push_type_;  // empty: alert or background, by the notification
   std::size_t payload_max_;
+  std::vector<AnswerRule> answers_;
   Capabilities capabilities_{};
 };
 
@@ -183,7 +186,7 @@ Result<HttpRequest> ApnsProvider::prepare(const Attempt& attempt, WallTime now) 
 }
 
 Verdict ApnsProvider::classify(const Target& target, const CallResult& result, WallTime now) const {
-  Verdict v = judge_apns(result, target.registered_at, now);
+  Verdict v = amended(answers_, result, judge_apns(result, target.registered_at, now), now);
   if (v.refresh_credential && tokens_.clock_suspect(now)) {
     v.refresh_credential = tokens_.renewable(now);
     v.reason += ", although the token is new: check this machine's clock";

@@ -7,6 +7,7 @@
 
 #include "classifiers/apns/apns_token.hpp"
 #include "classifiers/provider.hpp"
+#include "plugin/message/http_spec.hpp"
 
 namespace sendonce {
 
@@ -16,6 +17,7 @@ struct ApnsOptions {
   // As Apple names it. Empty: by the topic's suffix (".voip", …), else "alert", or "background" for
   // a notification that shows nothing.
   std::string push_type{};
+  std::vector<AnswerRule> answers{};  // the operator's, before our own table: answer_rules.hpp
 
   friend bool operator==(const ApnsOptions&, const ApnsOptions&) = default;
 };

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "classifiers/answer_rules.hpp"
 #include "classifiers/fcm/fcm_answers.hpp"
 #include "classifiers/fcm/fcm_oauth.hpp"
 #include "classifiers/fcm/fcm_payload.hpp"
@@ -23,10 +24,11 @@ constexpr std::int64_t kTtlMax = 28 * 24 * 3600;  // FCM's own default and limit
 
 class FcmProvider final : public Provider {
  public:
-  FcmProvider(std::string project, FcmOauth oauth)
+  FcmProvider(std::string project, FcmOauth oauth, std::vector<AnswerRule> answers)
       : project_(std::move(project)),
         path_("/v1/projects/" + project_ + "/messages:send"),
-        oauth_(std::move(oauth)) {
+        oauth_(std::move(oauth)),
+        answers_(std::move(answers)) {
     capabilities_.kind = ProviderKind::fcm;
     capabilities_.channel = Channel::push;
     capabilities_.collapse_bytes_max = kCollapseMax;
@@ -44,7 +46,7 @@ class FcmProvider final : public Provider {
 
   [[nodiscard]] Verdict classify(const Target& /*target*/, const CallResult& result,
                                  WallTime now) const override {
-    return judge_fcm(result, now);
+    return amended(answers_, result, judge_fcm(result, now), now);
   }
 
   [[nodiscard]] bool ready(WallTime now) const override { return oauth_.ready(now); }
@@ -66,6 +68,7 @@ class FcmProvider final : public Provider {
   std::string project_;
   std::string path_;
   FcmOauth oauth_;
+  std::vector<AnswerRule> answers_;
   Capabilities capabilities_{};
 };
 
@@ -121,7 +124,7 @@ Result<std::unique_ptr<Provider>> make_fcm_provider(const FcmOptions& options) {
   if (!is_project_id(project))
     return fail(Errc::invalid, "project is not a Firebase project id (letters, digits, - . : _)");
   SO_TRY(FcmOauth oauth, FcmOauth::make(account, options.token_endpoint));
-  return std::make_unique<FcmProvider>(project, std::move(oauth));
+  return std::make_unique<FcmProvider>(project, std::move(oauth), options.answers);
 }
 
 }  // namespace sendonce

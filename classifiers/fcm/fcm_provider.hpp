@@ -7,13 +7,15 @@
 
 #include "classifiers/provider.hpp"
 #include "plugin/core/secret.hpp"
+#include "plugin/message/http_spec.hpp"
 
 namespace sendonce {
 
 struct FcmOptions {
-  Credential service_account{};  // contents of the JSON file
-  std::string project{};         // empty: the service account's
-  std::string token_endpoint{};  // empty: the service account's token_uri
+  Credential service_account{};       // contents of the JSON file
+  std::string project{};              // empty: the service account's
+  std::string token_endpoint{};       // empty: the service account's token_uri
+  std::vector<AnswerRule> answers{};  // the operator's, before our own table: answer_rules.hpp
 
   friend bool operator==(const FcmOptions&, const FcmOptions&) = default;
 };

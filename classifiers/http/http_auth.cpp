@@ -49,7 +49,11 @@ Result<HttpCredential> HttpCredential::make(const HttpAuthSpec& spec, Credential
   const bool whole = spec.type == HttpAuth::basic && spec.user.empty();
   if (whole && secret.expose().find(':') == std::string::npos)
     return fail(Errc::invalid, "auth.secret is not user:password, and there is no auth.user");
-  return HttpCredential(spec, std::move(secret), std::move(token_endpoint));
+  HttpCredential made(spec, std::move(secret), std::move(token_endpoint));
+  if (spec.type == HttpAuth::aws_sigv4) {
+    SO_TRY(made.aws_, AwsCredential::read(spec.user, made.secret_));
+  }
+  return made;
 }
 
 HttpCredential::HttpCredential(const HttpAuthSpec& spec, Credential secret,
@@ -61,8 +65,9 @@ HttpCredential::HttpCredential(const HttpAuthSpec& spec, Credential secret,
                                                           : spec_.user + ":" + secret_.expose());
 }
 
-Result<void> HttpCredential::apply(HttpRequest& request, std::string_view path,
-                                   const Attempt& attempt, WallTime now) const {
+Result<void> HttpCredential::apply(HttpRequest& request, std::string_view authority,
+                                   std::string_view path, const Attempt& attempt,
+                                   WallTime now) const {
   switch (spec_.type) {
     case HttpAuth::none:
       return {};
@@ -83,6 +88,9 @@ Result<void> HttpCredential::apply(HttpRequest& request, std::string_view path,
       return {};
     case HttpAuth::hmac:
       return sign(request, path, attempt, now);
+    case HttpAuth::aws_sigv4:
+      sign_aws(request, authority, path, aws_, {spec_.region, spec_.service}, now);
+      return {};
   }
   SO_ASSERT(false);
 }

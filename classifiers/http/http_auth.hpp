@@ -5,6 +5,7 @@
 #include <string>
 
 #include "classifiers/access_token.hpp"
+#include "classifiers/http/aws_sigv4.hpp"
 #include "classifiers/provider.hpp"
 #include "plugin/core/secret.hpp"
 #include "plugin/message/http_spec.hpp"
@@ -21,9 +22,10 @@ class HttpCredential {
                                                    std::string token_endpoint);
 
   // Adds what belongs to the credential; the rest of the request is finished, `path` is what is
-  // signed as {request.path}.
-  [[nodiscard]] Result<void> apply(HttpRequest& request, std::string_view path,
-                                   const Attempt& attempt, WallTime now) const;
+  // signed as {request.path}, `authority` where it goes.
+  [[nodiscard]] Result<void> apply(HttpRequest& request, std::string_view authority,
+                                   std::string_view path, const Attempt& attempt,
+                                   WallTime now) const;
 
   [[nodiscard]] bool ready(WallTime now) const;
   [[nodiscard]] std::optional<HttpRequest> needs_auth(WallTime now) const;  // RFC 6749 4.4
@@ -43,6 +45,7 @@ class HttpCredential {
   std::string token_endpoint_;
   std::string authorization_{};  // bearer, basic: made once
   AccessToken token_{};          // oauth2
+  AwsCredential aws_{};          // aws_sigv4
 };
 
 }  // namespace sendonce

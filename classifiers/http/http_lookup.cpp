@@ -4,7 +4,7 @@
 #include <string>
 
 #include "classifiers/answer.hpp"
-#include "classifiers/http/http_match.hpp"
+#include "classifiers/answer_match.hpp"
 
 namespace sendonce {
 namespace {

@@ -21,6 +21,7 @@ constexpr std::size_t kHeaderMax = 8 * 1024;
 
 ProviderKind kind_of(Channel channel) {
   if (channel == Channel::sms) return ProviderKind::sms;
+  if (channel == Channel::push) return ProviderKind::push;
   return channel == Channel::email ? ProviderKind::email : ProviderKind::http;
 }
 
@@ -35,6 +36,16 @@ std::string authority_of(std::string_view url) {
   std::string_view authority = url.substr(0, url.find_first_of("/?"));
   if (authority.ends_with(":443")) authority.remove_suffix(std::string_view(":443").size());
   return lower_ascii(authority);
+}
+
+// As it stands in a request that goes there: without the scheme's own port.
+std::string_view host_of(std::string_view origin) {
+  const bool tls = origin.starts_with(kHttps);
+  if (const std::size_t scheme = origin.find("://"); scheme != std::string_view::npos)
+    origin.remove_prefix(scheme + 3);
+  const std::string_view usual = tls ? ":443" : ":80";
+  if (origin.ends_with(usual)) origin.remove_suffix(usual.size());
+  return origin;
 }
 
 // The entry, "host" or "*.domain" with ":port" unless that is 443, that the URL is allowed by.
@@ -65,9 +76,12 @@ class HttpProvider final : public Provider {
   }
 
   [[nodiscard]] const Capabilities& capabilities() const override { return capabilities_; }
-  // Keys of phone numbers, addresses and URLs hold no app: renaming a provider keeps them.
+  // Keys of phone numbers, addresses and URLs hold no app: renaming a provider keeps them. A token
+  // is one of an app.
   [[nodiscard]] std::string app_scope() const override {
-    return std::string(name(capabilities_.kind));
+    std::string scope(name(capabilities_.kind));
+    if (capabilities_.kind == ProviderKind::push) scope.append(":").append(options_.spec.app);
+    return scope;
   }
   [[nodiscard]] Result<Destination> normal_form(const Target& target) const override;
   [[nodiscard]] Result<HttpRequest> prepare(const Attempt& attempt, WallTime now) override;
@@ -99,6 +113,7 @@ class HttpProvider final : public Provider {
  private:
   [[nodiscard]] std::string_view receiver_of(const Target& target) const;
   [[nodiscard]] Result<std::string> path(const Renderer& render, std::string_view url) const;
+  [[nodiscard]] std::string origin_of(const std::string& destination) const;
   [[nodiscard]] HttpRequest addressed(HttpRequest request, std::string where,
                                       const std::string& destination) const;
   [[nodiscard]] Result<void> add_body(HttpRequest& request, const Renderer& render) const;
@@ -127,6 +142,8 @@ Verdict HttpProvider::classify(const Target& target, const CallResult& result, W
 }
 
 Result<Destination> HttpProvider::normal_form(const Target& target) const {
+  if (options_.spec.channel == Channel::push && !target.p256dh.empty())
+    return fail(Errc::invalid, "a subscription of a browser is no token of an app");
   SO_TRY(Destination normal, normal_destination(options_.spec.channel, target.destination));
   const bool own_url = options_.spec.channel == Channel::webhook && options_.spec.path.empty();
   if (own_url && allowed(options_.spec.hosts, normal.expose()) == nullptr)
@@ -211,24 +228,26 @@ Result<HttpRequest> HttpProvider::prepare(const Attempt& attempt, WallTime now) 
   SO_TRY(std::string where, path(render, destination));
   SO_CHECK(add_body(request, render));
   SO_CHECK(add_headers(request, render, attempt));
-  SO_CHECK(credential_.apply(request, where, attempt, now));
-  return addressed(std::move(request), std::move(where), destination);
+  const std::string origin = origin_of(destination);
+  SO_CHECK(credential_.apply(request, host_of(origin), where, attempt, now));
+  return addressed(std::move(request), std::move(where), origin);
+}
+
+// Of the endpoint, or of a destination that is an address itself; without a slash at its end.
+std::string HttpProvider::origin_of(const std::string& destination) const {
+  if (options_.spec.path.empty()) return std::string(kHttps) + authority_of(destination);
+  std::string_view origin = options_.endpoint;
+  while (origin.ends_with('/')) origin.remove_suffix(1);
+  return std::string(origin);
 }
 
 HttpRequest HttpProvider::addressed(HttpRequest request, std::string where,
-                                    const std::string& destination) const {
+                                    const std::string& origin) const {
   if (options_.spec.version == HttpVersion::two) {
     request.path = std::move(where);
     return request;
   }
-  std::string own;
-  std::string_view origin = options_.endpoint;
-  if (options_.spec.path.empty()) {
-    own = std::string(kHttps) + authority_of(destination);
-    origin = own;
-  }
-  while (origin.ends_with('/')) origin.remove_suffix(1);
-  request.url = std::string(origin) + where;
+  request.url = origin + where;
   request.by_url = true;
   return request;
 }
@@ -242,8 +261,9 @@ Result<HttpRequest> HttpProvider::prepare_lookup(const Attempt& attempt, WallTim
   std::string where = rendered.value_or("/");
   SO_CHECK(append_query(where, lookup.query, render, "lookup.query."));
   request.headers.add("accept", "application/json");
-  SO_CHECK(credential_.apply(request, where, attempt, now));
-  return addressed(std::move(request), std::move(where), {});
+  const std::string origin = origin_of({});
+  SO_CHECK(credential_.apply(request, host_of(origin), where, attempt, now));
+  return addressed(std::move(request), std::move(where), origin);
 }
 
 }  // namespace

@@ -139,6 +139,8 @@ Result<std::string> Renderer::value_of(const TemplatePart& part) const {
       return target_of(attempt_, Channel::email);
     case TemplateField::url:
       return target_of(attempt_, Channel::webhook);
+    case TemplateField::token:
+      return target_of(attempt_, Channel::push);
     case TemplateField::ref:
       return attempt_.target.ref;
     case TemplateField::nid:

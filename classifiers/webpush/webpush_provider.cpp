@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "classifiers/answer.hpp"
+#include "classifiers/answer_rules.hpp"
 #include "classifiers/stable_id.hpp"
 #include "classifiers/webpush/push_origins.hpp"
 #include "classifiers/webpush/vapid.hpp"
@@ -25,8 +26,11 @@ constexpr std::array<std::string_view, 4> kUrgencies{"very-low", "low", "normal"
 
 class WebPushProvider final : public Provider {
  public:
-  WebPushProvider(VapidTokens tokens, PushOrigins origins, std::string urgency)
-      : tokens_(std::move(tokens)), origins_(std::move(origins)), urgency_(std::move(urgency)) {
+  WebPushProvider(VapidTokens tokens, PushOrigins origins, const WebPushOptions& options)
+      : tokens_(std::move(tokens)),
+        origins_(std::move(origins)),
+        urgency_(options.urgency),
+        answers_(options.answers) {
     capabilities_.kind = ProviderKind::webpush;
     capabilities_.channel = Channel::push;
     capabilities_.many_origins = true;
@@ -66,6 +70,7 @@ class WebPushProvider final : public Provider {
   VapidTokens tokens_;
   PushOrigins origins_;
   std::string urgency_;
+  std::vector<AnswerRule> answers_;
   Capabilities capabilities_{};
 };
 
@@ -106,7 +111,7 @@ Verdict WebPushProvider::classify(const Target& target, const CallResult& result
                                   WallTime now) const {
   const auto endpoint = origins_.find(target.destination.expose());
   const std::string_view host = endpoint ? endpoint->host : std::string_view();
-  Verdict v = judge_webpush(result, push_service_of(host), now);
+  Verdict v = amended(answers_, result, judge_webpush(result, push_service_of(host), now), now);
   if (const auto* a = std::get_if<HttpAnswer>(&result); a != nullptr && v.fault == Fault::auth)
     v.reason += clock_remark(a->headers, now);  // the likeliest fault of a token that was good
   if (!endpoint) return v;                      // taken off the list by a reload
@@ -136,7 +141,7 @@ Result<std::unique_ptr<Provider>> make_webpush_provider(const WebPushOptions& op
   if (!origins) return fail(origins.error().code, "origins: " + origins.error().text);
   if (std::ranges::find(kUrgencies, options.urgency) == kUrgencies.end())
     return fail(Errc::invalid, "urgency must be one of very-low, low, normal, high");
-  return std::make_unique<WebPushProvider>(std::move(tokens), std::move(*origins), options.urgency);
+  return std::make_unique<WebPushProvider>(std::move(tokens), std::move(*origins), options);
 }
 
 }  // namespace sendonce

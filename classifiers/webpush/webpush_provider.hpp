@@ -8,6 +8,7 @@
 
 #include "classifiers/provider.hpp"
 #include "plugin/core/secret.hpp"
+#include "plugin/message/http_spec.hpp"
 
 namespace sendonce {
 
@@ -16,6 +17,7 @@ struct WebPushOptions {
   std::string subject{};               // mailto: or https:
   std::vector<std::string> origins{};  // see push_origins.hpp
   std::string urgency = "normal";      // RFC 8030 5.3
+  std::vector<AnswerRule> answers{};   // the operator's, before our own tables: answer_rules.hpp
 
   friend bool operator==(const WebPushOptions&, const WebPushOptions&) = default;
 };

@@ -8,8 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <sysexits.h>
 
+#include "classifiers/answer_rules.hpp"
 #include "classifiers/classify_lines.hpp"
 #include "classifiers/http/http_answers.hpp"
+#include "classifiers/registry.hpp"
 #include "config/credentials.hpp"
 #include "config/key_spec.hpp"
 #include "config/loader.hpp"
@@ -17,6 +19,7 @@
 #include "plugin/broker/nats/publisher.hpp"
 #include "plugin/cli/commands.hpp"
 #include "plugin/cli/output.hpp"
+#include "plugin/cli/shipped_profiles.hpp"
 #include "plugin/module/admin/admin_client.hpp"
 #include "plugin/module/compose.hpp"
 
@@ -101,20 +104,41 @@ void print_message(const RawMessage& m, bool whole, bool json) {
   }
 }
 
-// Providers of kind "http", by name. Empty: a file is wrong, and was named.
-std::optional<std::map<std::string, HttpSpec, std::less<>>> described_in(
-    const std::vector<std::string>& files) {
-  std::map<std::string, HttpSpec, std::less<>> out;
-  for (const std::string& file : files) {
-    LoadResult loaded = load_providers(file);
-    for (const Finding& finding : loaded.findings)
-      std::fprintf(stderr, "%s\n", to_text(finding).c_str());
-    if (!loaded.config) return std::nullopt;
-    for (ProviderConfig& provider : loaded.config->providers)
-      if (applies_to(provider) == AppliesTo::http)
-        out.insert_or_assign(provider.name, std::move(provider.http));
-  }
+// Providers of kind "http", and lines that files add to the tables of others, by name.
+using Described = std::map<std::string, ProviderConfig, std::less<>>;
+
+// False: the file is wrong, and its findings were printed.
+bool describe(LoadResult loaded, Described& out) {
+  for (const Finding& finding : loaded.findings)
+    std::fprintf(stderr, "%s\n", to_text(finding).c_str());
+  if (!loaded.config) return false;
+  for (ProviderConfig& provider : loaded.config->providers)
+    if (applies_to(provider) == AppliesTo::http || !provider.http.answers.empty())
+      out.insert_or_assign(provider.name, std::move(provider));
+  return true;
+}
+
+// The shipped profiles, and over them the files.
+std::optional<Described> described_in(const std::vector<std::string>& files) {
+  Described out;
+  for (const ShippedProfile& profile : shipped_profiles())
+    if (!describe(load_providers_text(profile.text, std::string(profile.file)), out))
+      return std::nullopt;
+  for (const std::string& file : files)
+    if (!describe(load_providers(file), out)) return std::nullopt;
   return out;
+}
+
+std::optional<Verdict> judge_described(const Described& described, std::string_view provider,
+                                       const CallResult& result,
+                                       const std::optional<Verdict>& known, WallTime now) {
+  const auto found = described.find(provider);
+  if (found == described.end()) return std::nullopt;
+  const ProviderConfig& config = found->second;
+  if (applies_to(config) == AppliesTo::http) return judge_http(config.http, result, now);
+  // Its name in the file need not be that of its protocol.
+  const auto base = known ? known : judge_answer(name(config.kind), result, {.now = now});
+  return base ? std::optional(amended(config.http.answers, result, *base, now)) : std::nullopt;
 }
 
 }  // namespace
@@ -173,10 +197,9 @@ int tail(const Common& common, const TailOptions& options) {
 int classify_jsonl(const std::vector<std::string>& profiles) {
   const auto described = described_in(profiles);
   if (!described) return EX_CONFIG;
-  const OtherJudge others = [&](std::string_view provider, const CallResult& result, WallTime now) {
-    const auto found = described->find(provider);
-    return found == described->end() ? std::optional<Verdict>()
-                                     : judge_http(found->second, result, now);
+  const OtherJudge others = [&](std::string_view provider, const CallResult& result,
+                                const std::optional<Verdict>& known, WallTime now) {
+    return judge_described(*described, provider, result, known, now);
   };
   const auto clock = make_system_clock();
   std::string line;

@@ -131,7 +131,9 @@ void add_message_commands(CLI::App& app, Commands& c) {
                            "sendonce classify --jsonl < answers.jsonl");
   classify->add_flag("--jsonl", c.jsonl, "Lines of JSON from stdin to stdout")->required();
   classify
-      ->add_option("--profile", c.profiles, "A file with providers of kind http; may be repeated")
+      ->add_option("--profile", c.profiles,
+                   "A file with providers of kind http, or with answers of others; may be "
+                   "repeated. The shipped profiles are known without")
       ->type_name("FILE");
   classify->callback([&c] { c.chosen = [&c] { return classify_jsonl(c.profiles); }; });
 }

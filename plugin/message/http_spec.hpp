@@ -19,7 +19,7 @@ namespace sendonce {
 
 enum class HttpMethod : std::uint8_t { post, put, patch, get };
 enum class HttpVersion : std::uint8_t { two, one_one };
-enum class HttpAuth : std::uint8_t { none, bearer, basic, header, form, hmac, oauth2 };
+enum class HttpAuth : std::uint8_t { none, bearer, basic, header, form, hmac, oauth2, aws_sigv4 };
 enum class HmacEncoding : std::uint8_t { hex, base64 };
 enum class KeyStyle : std::uint8_t { bare, sf_string };  // sf-string: in double quotes, RFC 8941
 
@@ -72,7 +72,7 @@ struct AnswerRule : AnswerMatch {
 
 struct HttpAuthSpec {
   HttpAuth type = HttpAuth::none;
-  std::string user{};    // basic
+  std::string user{};    // basic; aws_sigv4: the access key's id
   std::string header{};  // header, hmac: where it goes
   std::string field{};   // form
   std::string prefix{};  // header, hmac
@@ -81,6 +81,8 @@ struct HttpAuthSpec {
   std::string timestamp_header{};  // hmac
   std::string client_id{};         // oauth2
   std::string scope{};             // oauth2
+  std::string region{};            // aws_sigv4
+  std::string service{};           // aws_sigv4
   friend bool operator==(const HttpAuthSpec&, const HttpAuthSpec&) = default;
 };
 
@@ -111,6 +113,7 @@ struct LookupSpec {
 
 struct HttpSpec {
   Channel channel = Channel::webhook;
+  std::string app{};  // push: behind the credential
   HttpMethod method = HttpMethod::post;
   HttpVersion version = HttpVersion::two;
   TextTemplate path{};               // empty: the target's own URL

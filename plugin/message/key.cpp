@@ -28,6 +28,7 @@ bool is_push(ProviderKind kind) {
     case ProviderKind::apns:
     case ProviderKind::fcm:
     case ProviderKind::webpush:
+    case ProviderKind::push:
       return true;
     case ProviderKind::sms:
     case ProviderKind::email:

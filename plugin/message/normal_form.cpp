@@ -138,8 +138,19 @@ Result<Destination> normal_url(const Destination& url) {
   return url;
 }
 
+Result<Destination> normal_token(const Destination& token) {
+  constexpr std::size_t kTokenMax = 4096;
+  const std::string& text = token.expose();
+  const bool visible =
+      std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
+  if (text.empty() || text.size() > kTokenMax || !visible)
+    return fail(Errc::invalid, "the token is not 1 to 4096 visible ASCII characters");
+  return token;
+}
+
 Result<Destination> normal_destination(Channel channel, const Destination& destination) {
   if (channel == Channel::sms) return normal_phone(destination);
+  if (channel == Channel::push) return normal_token(destination);
   return channel == Channel::email ? normal_email(destination) : normal_url(destination);
 }
 

@@ -26,7 +26,10 @@ inline constexpr std::uint8_t kNormalFormVersion = 1;
 // endpoints (RFC 8030 5) and webhooks.
 [[nodiscard]] Result<Destination> normal_url(const Destination& url);
 
-// For a provider of any make: a phone number, an e-mail address, else a URL.
+// 1 to 4096 visible ASCII characters, as given: what a push service means by them is its own.
+[[nodiscard]] Result<Destination> normal_token(const Destination& token);
+
+// For a provider of any make: a phone number, an e-mail address, a token, else a URL.
 [[nodiscard]] Result<Destination> normal_destination(Channel channel,
                                                      const Destination& destination);
 

@@ -10,7 +10,8 @@ namespace {
 constexpr std::size_t kSmall = 1024;
 
 constexpr std::array<std::string_view, 5> kChannels{"push", "sms", "email", "webhook", "in_app"};
-constexpr std::array<std::string_view, 6> kKinds{"apns", "fcm", "webpush", "sms", "email", "http"};
+constexpr std::array<std::string_view, 7> kKinds{"apns",  "fcm",  "webpush", "sms",
+                                                 "email", "http", "push"};
 
 template <class Enum, std::size_t N>
 std::optional<Enum> find(const std::array<std::string_view, N>& names, std::string_view text) {

@@ -15,8 +15,9 @@ namespace sendonce {
 
 enum class Channel : std::uint8_t { push, sms, email, webhook, in_app };
 
-// What kind of provider a destination needs; fixes its normal form and its app scope.
-enum class ProviderKind : std::uint8_t { apns, fcm, webpush, sms, email, http };
+// What kind of provider a destination needs; fixes its normal form and its app scope. `push`:
+// tokens of a push service that configuration describes.
+enum class ProviderKind : std::uint8_t { apns, fcm, webpush, sms, email, http, push };
 
 [[nodiscard]] std::string_view name(Channel channel);
 [[nodiscard]] std::string_view name(ProviderKind kind);

@@ -51,7 +51,7 @@ Result<void> read_secret(JsonReader& reader, const JsonPath& path, const TextRul
 Result<void> read_kind(JsonReader& reader, const JsonPath& path, Target& target) {
   std::string scratch;
   if (reader.type() == JsonType::string) target.kind = provider_kind_from(reader.string(scratch));
-  if (!target.kind) return path.refuse("must be one of apns, fcm, webpush, sms, email, http");
+  if (!target.kind) return path.refuse("must be one of apns, fcm, webpush, sms, email, http, push");
   return {};
 }
 
@@ -115,6 +115,7 @@ DestinationForm form_for(ProviderKind provider_kind) {
   switch (provider_kind) {
     case ProviderKind::apns:
     case ProviderKind::fcm:
+    case ProviderKind::push:
       return DestinationForm::token;
     case ProviderKind::webpush:
       return DestinationForm::subscription;

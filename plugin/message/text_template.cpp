@@ -12,8 +12,9 @@ namespace {
 constexpr std::size_t kLongestTemplate = 65'536;
 constexpr std::string_view kData = "data.";
 constexpr std::string_view kJson = "json:";
+constexpr std::string_view kText = "text:";
 
-constexpr std::array<std::pair<std::string_view, TemplateField>, 21> kNames{{
+constexpr std::array<std::pair<std::string_view, TemplateField>, 22> kNames{{
     {"title", TemplateField::title},
     {"body", TemplateField::body},
     {"html", TemplateField::html},
@@ -23,6 +24,7 @@ constexpr std::array<std::pair<std::string_view, TemplateField>, 21> kNames{{
     {"phone_digits", TemplateField::phone_digits},
     {"email", TemplateField::email},
     {"url", TemplateField::url},
+    {"token", TemplateField::token},
     {"ref", TemplateField::ref},
     {"nid", TemplateField::nid},
     {"key", TemplateField::key},
@@ -91,6 +93,8 @@ Result<void> TextTemplate::add_place(std::string_view inside, std::size_t at, Te
     if (use != TemplateUse::json)
       return fail(Errc::invalid, place(at) + "{json:...} may stand in a JSON body only");
   }
+  const bool as_text = inside.starts_with(kText);
+  if (as_text) inside.remove_prefix(kText.size());
   if (inside.starts_with(kData) && inside.size() > kData.size()) {
     part.field = TemplateField::data_member;
     part.text = inside.substr(kData.size());
@@ -101,13 +105,15 @@ Result<void> TextTemplate::add_place(std::string_view inside, std::size_t at, Te
     return unknown(whole, at, use);
   const bool of_data =
       part.field == TemplateField::data || part.field == TemplateField::data_member;
+  if (as_text && (part.json || part.field != TemplateField::data))
+    return fail(Errc::invalid, place(at) + "only {text:data} is JSON in a text");
   if (part.json && !of_data)
     return fail(Errc::invalid, place(at) + "only {json:data} and {json:data.NAME} are JSON");
-  if (part.field == TemplateField::data && !part.json)
+  if (part.field == TemplateField::data && !part.json && !as_text)
     return fail(Errc::invalid,
                 place(at) +
-                    "data is an object: write {data.NAME} for one of its members, or "
-                    "{json:data} in a JSON body");
+                    "data is an object: write {data.NAME} for one of its members, {json:data} in a "
+                    "JSON body, or {text:data} for a text that holds JSON");
   parts_.push_back(std::move(part));
   return {};
 }

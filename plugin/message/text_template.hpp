@@ -17,12 +17,13 @@ enum class TemplateField : std::uint8_t {
   title,
   body,
   html,
-  data,          // {json:data}, the whole object
+  data,          // the whole object: {json:data}, or {text:data} in a text
   data_member,   // {data.NAME}
   phone,         // E.164, with its +
   phone_digits,  // without it
   email,
   url,
+  token,  // of a device
   ref,
   nid,
   key,  // of the delivery: 64 hex digits

@@ -41,8 +41,11 @@ Judged<Making> apns_making(const ProviderConfig& c, std::string_view directory,
       judged(tokens.get(
                  {.team = c.team, .key_id = c.key_id, .key = std::move(key), .refresh = c.refresh}),
              c, "auth.key", c.key));
-  return ApnsMaking{
-      {.topic = c.topic, .sandbox = c.environment == ApnsEnvironment::sandbox}, source, c.refresh};
+  return ApnsMaking{{.topic = c.topic,
+                     .sandbox = c.environment == ApnsEnvironment::sandbox,
+                     .answers = c.http.answers},
+                    source,
+                    c.refresh};
 }
 
 Judged<Making> fcm_making(const ProviderConfig& c, std::string_view directory) {
@@ -51,7 +54,8 @@ Judged<Making> fcm_making(const ProviderConfig& c, std::string_view directory) {
                                     "auth.service_account", c.service_account));
   return FcmOptions{.service_account = std::move(account),
                     .project = c.project,
-                    .token_endpoint = c.token_endpoint};
+                    .token_endpoint = c.token_endpoint,
+                    .answers = c.http.answers};
 }
 
 Judged<Making> webpush_making(const ProviderConfig& c, std::string_view directory) {
@@ -61,7 +65,8 @@ Judged<Making> webpush_making(const ProviderConfig& c, std::string_view director
   return WebPushOptions{.key = std::move(key),
                         .subject = c.subject,
                         .origins = c.origins,
-                        .urgency = std::string(choice_text(c.urgency))};
+                        .urgency = std::string(choice_text(c.urgency)),
+                        .answers = c.http.answers};
 }
 
 Judged<Making> http_making(const ProviderConfig& c, std::string_view directory) {
@@ -122,6 +127,7 @@ Judged<Making> making_of(const ProviderConfig& c, std::string_view directory,
     case ProviderKind::sms:
     case ProviderKind::email:
     case ProviderKind::http:
+    case ProviderKind::push:
       if (c.smtp) return smtp_making(c, directory);
       return c.by_module ? module_making(c, directory) : http_making(c, directory);
   }

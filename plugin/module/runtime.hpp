@@ -87,7 +87,7 @@ class Runtime {
     MonoTime at{};
   };
   mutable std::optional<Rendered> metrics_{};  // many who ask cost one rendering
-  Pauses pauses_{};  // admin thread, once started
+  Pauses pauses_{};                            // admin thread, once started
 };
 
 }  // namespace sendonce

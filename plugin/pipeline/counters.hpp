@@ -17,8 +17,8 @@ struct ClassCounters {
   std::uint64_t claimed = 0;
   std::uint64_t taken_over = 0;
   std::uint64_t calls = 0;
-  std::uint64_t repeats = 0;           // calls after an attempt that was counted and sent nothing
-  std::uint64_t repeats_in_doubt = 0;  // calls although an earlier one may have sent
+  std::uint64_t repeats = 0;             // calls after an attempt that was counted and sent nothing
+  std::uint64_t repeats_in_doubt = 0;    // calls although an earlier one may have sent
   std::array<std::uint64_t, 3> looks{};  // answers to lookups, by Look
   std::uint64_t failovers = 0;           // to the next provider of the route
   std::uint64_t accepted = 0;

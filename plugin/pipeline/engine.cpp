@@ -417,9 +417,9 @@ EngineReport Engine::report() const {
     const ClassIndex index(static_cast<std::uint16_t>(i));
     r.classes.push_back({.counters = class_states_[i].counters,
                          .held = held_.count(index),
-                          .oldest_held = class_states_[i].oldest_held,
-                          .not_ready = why_not_ready(index),
-                          .paused = class_states_[i].paused});
+                         .oldest_held = class_states_[i].oldest_held,
+                         .not_ready = why_not_ready(index),
+                         .paused = class_states_[i].paused});
   }
   for (std::size_t i = 0; i < providers_.size(); ++i) {
     const ProviderState& p = *providers_[i];

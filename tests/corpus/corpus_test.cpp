@@ -25,6 +25,7 @@ TEST(Corpus, holds_what_it_should) {
   EXPECT_EQ(count["fcm-oauth"], 2);
   EXPECT_EQ(count["smtp"], 6);
   EXPECT_EQ(count["transport"], 20);
+  EXPECT_EQ(count["twilio-callback"], 1);
   EXPECT_EQ(count["webpush-apple"], 7);
   EXPECT_EQ(count["webpush-fcm"], 7);
   EXPECT_EQ(count["webpush-mozilla"], 7);

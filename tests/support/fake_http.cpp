@@ -4,7 +4,14 @@ namespace sendonce::test {
 
 FakeHttp::Judged FakeHttp::judge(const Request& request) const {
   Judged out;
-  out.destination = std::string_view(request.path).substr(std::string_view("/hook/").size());
+  out.vendor = vendor_of(request.path);
+  if (out.vendor != Vendor::none) {
+    FakeVendors::Judged of_vendor = vendors_.judge(out.vendor, request);
+    out.destination = std::move(of_vendor.destination);
+    out.reason = std::move(of_vendor.reason);
+    return out;
+  }
+  out.destination = request.path.substr(std::string_view("/hook/").size());
   out.destination = out.destination.substr(0, out.destination.find('?'));
   out.key = request.headers.find("idempotency-key").value_or("");
   out.question = request.method == "GET";
@@ -36,7 +43,8 @@ void FakeHttp::write_found(const Request& request, Reply& reply) const {
                      : R"({"count":0,"messages":[]})";
 }
 
-void FakeHttp::write(const Judged& judged, const Request& request, Reply& reply) const {
+void FakeHttp::write(const Judged& judged, const Request& request, Reply& reply) {
+  if (judged.vendor != Vendor::none) return vendors_.write(judged.vendor, reply);
   const auto known = taken_.find(std::string(judged.key));
   reply.status = 200;
   reply.headers.add("content-type", "application/json");
@@ -45,13 +53,18 @@ void FakeHttp::write(const Judged& judged, const Request& request, Reply& reply)
   reply.body = R"({"id":")" + (known == taken_.end() ? latest_ : known->second.id) + R"("})";
 }
 
-void FakeHttp::write_refused(std::string_view reason, Reply& reply) {
+void FakeHttp::write_refused(const Judged& judged, Reply& reply) {
+  const std::string& reason = judged.reason;
+  if (judged.vendor != Vendor::none)
+    return FakeVendors::write_refused(judged.vendor, reason, reply);
   reply.status = reason == "method" ? 405 : reason == "unauthorized" ? 401 : 422;
   reply.headers.add("content-type", "application/problem+json");
-  reply.body = R"({"title":")" + std::string(reason) + R"("})";
+  reply.body = R"({"title":")" + reason + R"("})";
 }
 
-void FakeHttp::write_scripted(const Action& action, Reply& reply) {
+void FakeHttp::write_scripted(const Judged& judged, const Action& action, Reply& reply) {
+  if (judged.vendor != Vendor::none && !action.reason.empty())
+    return FakeVendors::write_refused(judged.vendor, action.reason, reply);
   if (action.status != 0) reply.status = action.status;
   if (!action.reason.empty()) reply.body = R"({"code":")" + action.reason + R"("})";
 }

@@ -21,7 +21,7 @@ ProviderKind kind_of(std::string_view path) {
   if (path.starts_with("/v1/projects/")) return ProviderKind::fcm;
   if (path == "/token") return ProviderKind::oauth;
   if (path.starts_with("/push/")) return ProviderKind::webpush;
-  if (path.starts_with("/hook/")) return ProviderKind::http;
+  if (path.starts_with("/hook/") || vendor_of(path) != Vendor::none) return ProviderKind::http;
   return ProviderKind::other;
 }
 
@@ -188,6 +188,10 @@ void FakeProvider::State::on_request(const Request& request, Reply& reply) {
     answer_admin(request, reply);
     return;
   }
+  if (vendor_of(request.path) == Vendor::huawei_oauth) {
+    http.answer_oauth(request, reply);
+    return finish(reply);
+  }
   look(request, view);
   std::optional<Action> action;
   {
@@ -303,7 +307,7 @@ void FakeProvider::State::answer_plainly(View& view, const Request& request, Rep
     refused ? apns->write_refused(view.reason, request, reply)
             : apns->write_accepted(request, reply);
   } else if (view.kind == ProviderKind::http) {
-    refused ? FakeHttp::write_refused(view.reason, reply) : http.write(view.http, request, reply);
+    refused ? FakeHttp::write_refused(view.http, reply) : http.write(view.http, request, reply);
   } else if (view.kind == ProviderKind::fcm) {
     refused ? FakeFcm::write_refused(view.fcm, reply) : fcm->write_accepted(reply);
   } else if (view.kind == ProviderKind::webpush) {
@@ -326,7 +330,7 @@ void FakeProvider::State::answer_scripted(const View& view, const Action& action
   } else if (view.kind == ProviderKind::webpush && webpush != nullptr) {
     FakeWebPush::write_scripted(action, reply);
   } else if (view.kind == ProviderKind::http) {
-    FakeHttp::write_scripted(action, reply);
+    FakeHttp::write_scripted(view.http, action, reply);
   } else if (action.status != 0) {
     reply.status = action.status;
   }

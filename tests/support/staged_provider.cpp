@@ -35,7 +35,11 @@ void StagedProvider::write_credentials() const {
   credentials_.write("apns.p8", made_.apns.private_pem);
   credentials_.write("vapid.pem", made_.vapid.private_pem);
   credentials_.write("service-account.json", service_account_for(made_, provider_->token_uri()));
-  for (const char* secret : {"apns.p8", "service-account.json", "vapid.pem"})
+  const VendorConfig vendors;
+  credentials_.write(
+      "aws", vendors.aws_key_id + ":" + vendors.aws_secret + ":" + vendors.aws_token + "\n");
+  credentials_.write("huawei", vendors.client_secret);
+  for (const char* secret : {"apns.p8", "service-account.json", "vapid.pem", "aws", "huawei"})
     std::filesystem::permissions(credentials_ / secret, std::filesystem::perms(0600));
 }
 

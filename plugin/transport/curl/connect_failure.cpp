@@ -60,7 +60,11 @@ ConnectFailure explain_proxy(const ConnectReport& report, const ConnectTarget& t
   const std::string proxy = "proxy " + std::string(target.proxy);
   const std::string status = std::to_string(report.proxy_status);
   if (report.proxy_status == 407) {
-    return {Cause::client_auth, proxy + " answered 407: set or renew proxy_credentials"};
+    // Without credentials nothing of ours was refused: they are missing from the configuration.
+    return target.proxy_credentials
+               ? ConnectFailure{Cause::client_auth,
+                                proxy + " answered 407: renew proxy_credentials"}
+               : ConnectFailure{Cause::tls, proxy + " answered 407: set proxy_credentials"};
   }
   if (report.proxy_status != 0) {
     return {Cause::connect, proxy + " answered " + status + " to CONNECT " + at(target)};

@@ -28,6 +28,7 @@ struct ConnectTarget {
   std::string_view peer{};   // host:port
   std::string_view proxy{};  // empty: none
   bool client_certificate = false;
+  bool proxy_credentials = false;  // we have some
 };
 
 struct ConnectFailure {

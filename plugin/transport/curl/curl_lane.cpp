@@ -78,6 +78,7 @@ class CurlLane::Exchange final : public CurlMulti::Transfer {
   TrustStore trust_;
   std::string peer_;
   std::string proxy_;
+  bool proxy_credentials_;
   ConnectSockets sockets_{};
   CURL* easy_;
   curl_slist* headers_ = nullptr;
@@ -100,6 +101,7 @@ CurlLane::Exchange::Exchange(CurlLane& lane, Ticket t, ProviderIndex p, HttpRequ
       trust_(options.trust),
       peer_(request_.by_url ? "the receiver" : endpoint.host + ":" + std::to_string(endpoint.port)),
       proxy_(options.proxy),
+      proxy_credentials_(!options.proxy_credentials.empty()),
       easy_(curl_easy_init()) {
   SO_ASSERT(easy_ != nullptr);
   configure(timeout, endpoint, options);
@@ -226,7 +228,7 @@ std::size_t CurlLane::Exchange::on_body(char* data, std::size_t, std::size_t n, 
 
 CallFailure CurlLane::Exchange::explain_unsent(CURLcode code) const {
   const ConnectReport report = sockets_.report(easy_, code, detail_, !proxy_.empty());
-  ConnectFailure why = explain(report, {peer_, proxy_, false});
+  ConnectFailure why = explain(report, {peer_, proxy_, false, proxy_credentials_});
   return unsent(why.cause, std::move(why.text));
 }
 
@@ -242,6 +244,9 @@ CallResult CurlLane::Exchange::result(CURLcode code) {
     return abandoned(Cause::connection_lost, peer_ + " closed a connection that was used again");
   if (code == CURLE_OPERATION_TIMEDOUT) {
     return abandoned(Cause::timed_out, peer_ + " did not answer in time");
+  }
+  if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY) {
+    return abandoned(Cause::tls, peer_ + " does not speak HTTP: check endpoint");
   }
   if (refuses_certificate(detail_)) {
     return abandoned(Cause::client_auth, peer_ + " asks for a client certificate");

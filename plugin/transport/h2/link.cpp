@@ -28,7 +28,8 @@ Link::Link(CurlMulti& multi, const LinkOptions& options, Owner& owner)
       trust_(options.trust),
       peer_(options.endpoint.host + ":" + std::to_string(options.endpoint.port)),
       proxy_(options.proxy),
-      client_certificate_(!options.client_certificate.empty()) {
+      client_certificate_(!options.client_certificate.empty()),
+      proxy_credentials_(!options.proxy_credentials.empty()) {
   SO_ASSERT(easy_ != nullptr);
   configure(options);
   configure_tls(options);
@@ -102,7 +103,7 @@ ConnectPhase Link::phase() const {
 }
 
 ConnectTarget Link::target() const {
-  return {peer_, proxy_, client_certificate_};
+  return {peer_, proxy_, client_certificate_, proxy_credentials_};
 }
 
 ConnectFailure Link::timed_out() const {

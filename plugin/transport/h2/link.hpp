@@ -100,6 +100,7 @@ class Link final : private CurlMulti::Transfer {
   std::string peer_{};
   std::string proxy_{};
   bool client_certificate_ = false;
+  bool proxy_credentials_ = false;
   int fd_ = -1;
   char detail_[CURL_ERROR_SIZE] = {};
 };

@@ -41,7 +41,8 @@ SmtpLink::SmtpLink(CurlMulti& multi, const SmtpOptions& options, const TrustStor
       trust_(trust),
       security_(options.endpoint.security),
       peer_(options.endpoint.at.host + ":" + std::to_string(options.endpoint.at.port)),
-      proxy_(options.proxy) {
+      proxy_(options.proxy),
+      proxy_credentials_(!options.proxy_credentials.empty()) {
   SO_ASSERT(easy_ != nullptr);
   configure(options);
   configure_tls();

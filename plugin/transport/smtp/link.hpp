@@ -69,7 +69,7 @@ class SmtpLink final : private CurlMulti::Transfer {
   void on_done(CURLcode code) override;
   [[nodiscard]] CallResult refusal(CURLcode code);
   [[nodiscard]] CallFailure explained(CURLcode code) const;
-  [[nodiscard]] ConnectTarget target() const { return {peer_, proxy_, false}; }
+  [[nodiscard]] ConnectTarget target() const { return {peer_, proxy_, false, proxy_credentials_}; }
   static CURLcode on_ssl_ctx(CURL* easy, void* ssl_ctx, void* self);
   static std::size_t on_line(char* data, std::size_t size, std::size_t n, void* self);
 
@@ -81,6 +81,7 @@ class SmtpLink final : private CurlMulti::Transfer {
   MailSecurity security_;
   std::string peer_{};
   std::string proxy_{};
+  bool proxy_credentials_ = false;
   SmtpReplyReader reader_{};
   SmtpReply latest_{};  // whole reply
   int fd_ = -1;

@@ -104,17 +104,18 @@ TEST(JudgeStatus, by_status_alone) {
   constexpr Effect kNo = Effect::not_sent;
   constexpr Effect kMaybe = Effect::maybe_sent;
   for (const Case& c :
-       std::vector<Case>{{200, "", ambiguous, kMaybe},       {301, "", config_error, kNo},
-                         {400, "{}", payload_error, kNo},    {400, "<p>", config_error, kNo},
-                         {400, "", config_error, kNo},       {401, "", provider_auth, kNo},
-                         {403, "{}", provider_auth, kNo},    {403, "<html>", config_error, kNo},
-                         {404, "{}", config_error, kNo},     {405, "", config_error, kNo},
-                         {407, "", config_error, kNo},       {408, "", ambiguous, kMaybe},
-                         {410, "{}", config_error, kNo},     {413, "", payload_error, kNo},
-                         {421, "", retryable, kNo},          {422, "{}", payload_error, kNo},
-                         {429, "", throttled, kNo},          {500, "", retryable, kMaybe},
-                         {503, "<html>", retryable, kMaybe}, {599, "", retryable, kMaybe},
-                         {0, "", ambiguous, kMaybe},         {700, "", ambiguous, kMaybe}}) {
+       std::vector<Case>{{200, "", ambiguous, kMaybe},    {301, "", config_error, kNo},
+                         {400, "{}", payload_error, kNo}, {400, "<p>", config_error, kNo},
+                         {400, "", config_error, kNo},    {401, "", provider_auth, kNo},
+                         {403, "{}", provider_auth, kNo}, {403, "<html>", config_error, kNo},
+                         {404, "{}", config_error, kNo},  {405, "", config_error, kNo},
+                         {407, "", config_error, kNo},    {408, "", ambiguous, kMaybe},
+                         {410, "{}", config_error, kNo},  {413, "", payload_error, kNo},
+                         {421, "", retryable, kNo},       {425, "", retryable, kNo},
+                         {422, "{}", payload_error, kNo}, {429, "", throttled, kNo},
+                         {500, "", retryable, kMaybe},    {503, "<html>", retryable, kMaybe},
+                         {599, "", retryable, kMaybe},    {0, "", ambiguous, kMaybe},
+                         {700, "", ambiguous, kMaybe}}) {
     const Verdict v = judge_status(answer(c.status, c.body), kNow);
     EXPECT_EQ(v.name, c.want) << c.status << c.body;
     EXPECT_EQ(v.effect, c.effect) << c.status << c.body;

@@ -55,6 +55,33 @@ TEST(HttpAnswers, WhatMayHaveBeenDoneIsInDoubtUnlessALineSaysOtherwise) {
   EXPECT_EQ(judge_http(spec, answer(503), kNow).effect, Effect::not_sent);
 }
 
+TEST(HttpAnswers, WhatMayHaveBeenDoneEndsNoDestination) {
+  HttpSpec spec;
+  for (const VerdictClass verdict : {VerdictClass::token_terminal, VerdictClass::token_mismatch}) {
+    spec.answers = {rule(0, verdict)};
+    spec.answers[0].pointer = "/code";
+    spec.answers[0].effect = Effect::not_sent;
+    for (const int status : {302, 408, 500, 502, 503, 504}) {
+      const Verdict v = judge_http(spec, answer(status, R"({"code":7})"), kNow);
+      EXPECT_EQ(v.name, VerdictClass::ambiguous) << status;
+      EXPECT_EQ(v.effect, Effect::maybe_sent) << status;
+    }
+    for (const int status : {200, 400, 404, 410, 422})
+      EXPECT_EQ(judge_http(spec, answer(status, R"({"code":7})"), kNow).name, verdict) << status;
+  }
+}
+
+// A token of another app gets the same answer; a number has no app.
+TEST(HttpAnswers, ATokenEndsOnlyOnceTheCredentialWasAccepted) {
+  HttpSpec spec;
+  spec.answers = {rule(400, VerdictClass::token_terminal)};
+  spec.answers[0].pointer = "/code";
+  spec.channel = Channel::push;
+  EXPECT_TRUE(judge_http(spec, answer(400, R"({"code":7})"), kNow).needs_proof);
+  spec.channel = Channel::sms;
+  EXPECT_FALSE(judge_http(spec, answer(400, R"({"code":7})"), kNow).needs_proof);
+}
+
 TEST(HttpAnswers, AcceptedNeedsItsReceipt) {
   HttpSpec spec;
   spec.receipt_pointer = "/id";

@@ -287,6 +287,48 @@ TEST(HttpProvider, ShortLivedTokensAreUsedAndNotFetchedAllTheTime) {
   }
 }
 
+TEST(HttpProvider, SignsForAmazonOverBothVersions) {
+  Rig rig;
+  rig.options.endpoint = "https://email.us-east-1.amazonaws.com:443/";
+  rig.options.spec.json = JsonTemplate{};
+  rig.options.spec.auth = {.type = HttpAuth::aws_sigv4, .region = "us-east-1", .service = "ses"};
+  rig.options.secret = Credential("AKID:s3cret:token");
+  std::string of_two;
+  for (const HttpVersion version : {HttpVersion::two, HttpVersion::one_one}) {
+    rig.options.spec.version = version;
+    const auto r = rig.request();
+    ASSERT_TRUE(r.has_value()) << r.error().text;
+    const std::string authorization(r->headers.find("authorization").value_or(""));
+    EXPECT_THAT(authorization,
+                HasSubstr("Credential=AKID/20261129/us-east-1/ses/aws4_request, "
+                          "SignedHeaders=content-type;host;x-amz-date;x-amz-security-token, "));
+    EXPECT_EQ(r->headers.find("x-amz-date"), "20261129T120000Z");
+    if (version == HttpVersion::two) of_two = authorization;
+    EXPECT_EQ(authorization, of_two);
+  }
+  rig.options.secret = Credential("no-pair");
+  EXPECT_FALSE(make_http_provider(rig.options).has_value());
+}
+
+TEST(HttpProvider, PushIsOfAnApp) {
+  Rig rig;
+  rig.options.spec.channel = Channel::push;
+  rig.options.spec.app = "huawei:1";
+  rig.options.spec.form = {{"token", parsed("{token}")}, {"data", parsed("{text:data?}")}};
+  rig.sample.notification.channel = Channel::push;
+  rig.sample.target.destination = Destination("AAWW+1");
+  EXPECT_EQ(rig.body(), "token=AAWW%2B1&data=%7B%22order%22%3A%228812%22%7D");
+  rig.sample.notification.content.data.clear();
+  EXPECT_EQ(rig.body(), "token=AAWW%2B1");
+  const auto provider = make_http_provider(rig.options);
+  ASSERT_TRUE(provider.has_value());
+  EXPECT_EQ((*provider)->app_scope(), "push:huawei:1");
+  EXPECT_EQ((*provider)->capabilities().kind, ProviderKind::push);
+  EXPECT_TRUE((*provider)->normal_form(rig.sample.target).has_value());
+  rig.sample.target.p256dh = Destination("key");
+  EXPECT_FALSE((*provider)->normal_form(rig.sample.target).has_value()) << "a subscription";
+}
+
 TEST(HttpProvider, SaysWhatItCanDo) {
   Rig rig;
   auto plain = make_http_provider(rig.options);

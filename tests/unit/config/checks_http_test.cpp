@@ -100,6 +100,67 @@ TEST(CheckHttp, AnswersClaimNoMoreThanTheySay) {
               ElementsAre(HasSubstr("no answer would ever count as accepted")));
 }
 
+constexpr std::string_view kPush = R"([provider.huawei]
+kind = "http"
+channel = "push"
+app = "huawei:1"
+endpoint = "https://push.example.com"
+path = "/v1/1/messages:send"
+json = { token = ["{token}"], text = "{body}" }
+receipt = { pointer = "/requestId" }
+[class.news]
+subject = "notify.news.>"
+expires = "3m"
+retention = "2d"
+ambiguous = { default = "give-up" }
+route = { push = ["huawei"] }
+)";
+
+std::vector<std::string> push_with(std::string_view from, std::string_view to) {
+  std::string text(kPush);
+  text.replace(text.find(from), from.size(), to);
+  return findings_of(good() + text);
+}
+
+TEST(CheckHttp, PushNamesItsAppAndItsToken) {
+  EXPECT_THAT(push_with("", ""), IsEmpty());
+  EXPECT_THAT(push_with("app = \"huawei:1\"\n", ""), ElementsAre(HasSubstr("app: missing")));
+  EXPECT_THAT(push_with("{token}", "x"), ElementsAre(HasSubstr("put {token} into it")));
+  EXPECT_THAT(push_with("{token}", "{phone}"),
+              Contains(HasSubstr("{phone} is no value of the channel push")));
+  EXPECT_THAT(push_with("push = [", "sms = ["),
+              ElementsAre(HasSubstr("cannot serve the channel sms")));
+  EXPECT_THAT(more("app = \"x\""), ElementsAre(HasSubstr("app: has no effect")));
+}
+
+TEST(CheckHttp, LinesBeforeABuiltInTableClaimNoReceipt) {
+  const auto apns = [](std::string_view rule) {
+    std::string text = good();
+    const std::string_view first = "kind = \"apns\"\n";
+    const std::string line = "answers = [" + std::string(rule) + "]\n";
+    text.insert(text.find(first) + first.size(), line);
+    return findings_of(text);
+  };
+  EXPECT_THAT(apns(R"({ pointer = "/reason", equals = "New", class = "throttled" })"), IsEmpty());
+  EXPECT_THAT(apns(R"({ pointer = "/reason", equals = "New", class = "token_terminal" })"),
+              IsEmpty());
+  EXPECT_THAT(apns(R"({ status = 400, class = "token_terminal" })"),
+              ElementsAre(HasSubstr("a status alone does not end a destination")));
+  EXPECT_THAT(apns(R"({ status = "2xx", class = "accepted" })"),
+              ElementsAre(HasSubstr("only the provider's own receipt")));
+}
+
+TEST(CheckHttp, AwsNamesRegionAndService) {
+  EXPECT_THAT(more("auth = { type = \"aws-sigv4\", secret = \"cred:s\" }"),
+              ElementsAre(HasSubstr("auth.region: missing"), HasSubstr("auth.service: missing")));
+  EXPECT_THAT(more("auth = { type = \"aws-sigv4\", secret = \"cred:s\", region = "
+                   "\"eu-central-1\", service = \"ses\" }"),
+              IsEmpty());
+  EXPECT_THAT(more("auth = { type = \"aws-sigv4\", secret = \"cred:s\", region = "
+                   "\"eu/central\", service = \"ses\" }"),
+              ElementsAre(HasSubstr("not lower-case letters")));
+}
+
 TEST(CheckHttp, AuthNamesWhatItNeeds) {
   EXPECT_THAT(more("auth = { type = \"bearer\" }"), ElementsAre(HasSubstr("auth.secret: missing")));
   EXPECT_THAT(more("auth = { type = \"header\", secret = \"cred:s\" }"),

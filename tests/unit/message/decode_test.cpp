@@ -116,6 +116,7 @@ TEST(Decode, ReadsEveryKindOfDestination) {
   EXPECT_EQ(one("sms", R"({"kind":"sms","phone":"+49151"})"), "+49151");
   EXPECT_EQ(one("email", R"({"kind":"email","email":"a@b"})"), "a@b");
   EXPECT_EQ(one("webhook", R"({"kind":"http","url":"https://h"})"), "https://h");
+  EXPECT_EQ(one("push", R"({"kind":"push","token":"AAWW"})"), "AAWW");
 }
 
 // One bad destination must not take the others with it: only its provider judges it.

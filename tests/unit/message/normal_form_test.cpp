@@ -116,10 +116,21 @@ TEST(NormalUrl, RefusesWhatCouldGoElsewhere) {
     EXPECT_EQ(url(text), "refused") << text;
 }
 
+TEST(NormalForm, ATokenIsVisibleAscii) {
+  EXPECT_TRUE(normal_token(Destination("AAWW:mad+e/up==")).has_value());
+  EXPECT_TRUE(normal_token(Destination(std::string(4096, 'x'))).has_value());
+  for (const std::string& text :
+       {std::string(), std::string("a b"), std::string("a\n"), std::string("a\x7f"),
+        std::string("\xc3\xa4"), std::string("a\0b", 3), std::string(4097, 'x')})
+    EXPECT_FALSE(normal_token(Destination(text)).has_value()) << text;
+  EXPECT_TRUE(normal_destination(Channel::push, Destination("AAWW")).has_value());
+}
+
 TEST(NormalForm, ErrorsDoNotQuote) {
   for (const auto& error : {normal_phone(Destination("0151-secret")).error(),
                             normal_email(Destination("secret@@x")).error(),
-                            normal_url(Destination("http://secret")).error()}) {
+                            normal_url(Destination("http://secret")).error(),
+                            normal_token(Destination("a secret")).error()}) {
     EXPECT_EQ(error.code, Errc::invalid);
     EXPECT_EQ(error.text.find("secret"), std::string::npos);
   }

@@ -15,8 +15,9 @@ TEST(Channel, NamesGoBothWays) {
 }
 
 TEST(ProviderKind, NamesGoBothWays) {
-  for (const ProviderKind k : {ProviderKind::apns, ProviderKind::fcm, ProviderKind::webpush,
-                               ProviderKind::sms, ProviderKind::email, ProviderKind::http})
+  for (const ProviderKind k :
+       {ProviderKind::apns, ProviderKind::fcm, ProviderKind::webpush, ProviderKind::sms,
+        ProviderKind::email, ProviderKind::http, ProviderKind::push})
     EXPECT_EQ(provider_kind_from(name(k)), k);
   EXPECT_EQ(name(ProviderKind::webpush), "webpush");
   EXPECT_FALSE(provider_kind_from("gcm"));

@@ -54,6 +54,10 @@ TEST(TextTemplate, WhatStandsWhere) {
   EXPECT_EQ(refusal("{json:data}", TemplateUse::json), "");
   EXPECT_THAT(refusal("x{json:data.a}", TemplateUse::json), HasSubstr("whole text"));
   EXPECT_THAT(refusal("{json:title}", TemplateUse::json), HasSubstr("only {json:data}"));
+  EXPECT_EQ(refusal("<{text:data?}>"), "");
+  EXPECT_THAT(refusal("{text:data.a}"), HasSubstr("only {text:data}"));
+  EXPECT_THAT(refusal("{text:title}"), HasSubstr("only {text:data}"));
+  EXPECT_THAT(refusal("{json:text:data}", TemplateUse::json), HasSubstr("only {text:data}"));
   EXPECT_THAT(refusal("{request.body}"), HasSubstr("no such value"));
   EXPECT_EQ(refusal("{timestamp}.{request.body}", TemplateUse::signature), "");
 }

@@ -95,6 +95,11 @@ TEST_F(Lane, a_body_that_is_cut_is_in_doubt_with_what_came) {
   EXPECT_EQ(rig.failure(1)->partial->headers.find("x-id"), "7");
 }
 
+TEST_F(Lane, what_is_no_http_is_our_configuration_and_in_doubt) {
+  Http1Server server({"220 mail.example.com ESMTP\r\n"});
+  expect_failure(server.url(), Effect::maybe_sent, Cause::tls);
+}
+
 TEST_F(Lane, answers_over_a_limit_are_in_doubt) {
   const std::string big(100000, 'x');
   Http1Server body({"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + big});

@@ -332,6 +332,7 @@ void FaultServer::Peer::at_end(std::int32_t id, const Stream& s) {
   if (p == "/refuse") reset(id, NGHTTP2_REFUSED_STREAM);
   if (p == "/calm") reset(id, NGHTTP2_ENHANCE_YOUR_CALM);
   if (p == "/internal") reset(id, NGHTTP2_INTERNAL_ERROR);
+  if (p == "/no-error") reset(id, NGHTTP2_NO_ERROR);
   if (p == "/h1-required") reset(id, NGHTTP2_HTTP_1_1_REQUIRED);
   if (p.starts_with("/100-")) interim(id, "100");
   if (p == "/100-rst") reset(id, NGHTTP2_INTERNAL_ERROR);

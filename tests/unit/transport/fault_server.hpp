@@ -1,10 +1,10 @@
 // An HTTP/2 server over TLS that plays faults: the path of a request names the fault. It keeps a
 // witness of what really arrived, so that a test can hold a claim of "not sent" against it.
 //
-//   /ok /silent /refuse /refuse-before-end /103-refuse /calm /internal /h1-required /rst-before-end
-//   /early-413 /early-413-no-rst /early-200-rst /100-rst /100-200 /200-rst /200-close /die /close
-//   /goaway-below /goaway-cover-close /goaway-cover-ok /goaway-calm-0 /goaway-notice
-//   /header-cut /body-cut /big /many-headers /long-header /status/NNN
+//   /ok /silent /refuse /refuse-before-end /103-refuse /calm /internal /no-error /h1-required
+//   /rst-before-end /early-413 /early-413-no-rst /early-200-rst /100-rst /100-200 /200-rst
+//   /200-close /die /close /goaway-below /goaway-cover-close /goaway-cover-ok /goaway-calm-0
+//   /goaway-notice /header-cut /body-cut /big /many-headers /long-header /status/NNN
 #pragma once
 
 #include <atomic>

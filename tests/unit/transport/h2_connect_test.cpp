@@ -261,7 +261,7 @@ void expect_proxy_failure(Proxy::Mood mood, Cause cause, const std::string& word
 }
 
 TEST(H2Proxy, asks_for_credentials) {
-  expect_proxy_failure(Proxy::Mood::asks, Cause::client_auth, "407");
+  expect_proxy_failure(Proxy::Mood::asks, Cause::tls, "407");
 }
 TEST(H2Proxy, refuses_credentials) {
   expect_proxy_failure(Proxy::Mood::asks, Cause::client_auth, "proxy_credentials", "user:s3cret");

@@ -171,8 +171,14 @@ TEST(ConnectFailure, names_the_proxy_when_it_is_to_blame) {
   const ConnectPhase phase = ConnectPhase::proxying;
   const auto asks =
       explain({.code = CURLE_RECV_ERROR, .proxy_status = 407, .phase = phase}, by_proxy);
-  EXPECT_EQ(asks.cause, Cause::client_auth);
-  EXPECT_THAT(asks.text, ::testing::HasSubstr("proxy_credentials"));
+  EXPECT_EQ(asks.cause, Cause::tls) << "nothing of ours was refused: something is missing";
+  EXPECT_THAT(asks.text, ::testing::HasSubstr("set proxy_credentials"));
+  ConnectTarget known = by_proxy;
+  known.proxy_credentials = true;
+  const auto refuses =
+      explain({.code = CURLE_RECV_ERROR, .proxy_status = 407, .phase = phase}, known);
+  EXPECT_EQ(refuses.cause, Cause::client_auth);
+  EXPECT_THAT(refuses.text, ::testing::HasSubstr("renew proxy_credentials"));
   const auto bad =
       explain({.code = CURLE_RECV_ERROR, .proxy_status = 502, .phase = phase}, by_proxy);
   EXPECT_EQ(bad.cause, Cause::connect);

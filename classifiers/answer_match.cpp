@@ -1,4 +1,4 @@
-#include "classifiers/http/http_match.hpp"
+#include "classifiers/answer_match.hpp"
 
 #include <algorithm>
 #include <string>
@@ -56,6 +56,7 @@ std::vector<const JsonTree*> SeenAnswer::at(std::string_view pointer) const {
   return body && !pointer.empty() ? at_pointer(*body, pointer) : std::vector<const JsonTree*>{};
 }
 
+// The first of several.
 std::string_view SeenAnswer::text_at(std::string_view pointer) const {
   const auto found = at(pointer);
   return found.empty() ? std::string_view() : plain_text(*found.front());

@@ -1,4 +1,4 @@
-// Whether an answer looks as a line of a configured table describes it.
+// Whether an answer looks as a line of a table describes it.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ struct SeenAnswer {
   [[nodiscard]] bool is_success() const { return answer.status >= 200 && answer.status < 300; }
   // What stands at a pointer (RFC 6901, `*` for any element); nothing for an empty one.
   [[nodiscard]] std::vector<const JsonTree*> at(std::string_view pointer) const;
-  // Its text, numbers as written, of the first of several; empty where no plain value stands.
+  // Its text, numbers as written; empty where no plain value stands.
   [[nodiscard]] std::string_view text_at(std::string_view pointer) const;
 };
 
