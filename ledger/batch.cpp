@@ -157,7 +157,7 @@ Result<LedgerReply> Batch::apply_resolve(const Resolve& request) {
   if (!decision.write) return std::move(decision.reply);
   SO_CHECK(store_.update(id, *decision.write, request.key));
   track(id, due_before, open_before, *decision.write);
-  events_.add_outcome(*decision.write, "");
+  events_.add_outcome(*decision.write, {});
   return std::move(decision.reply);
 }
 

@@ -113,9 +113,9 @@ class HttpProvider final : public Provider {
  private:
   [[nodiscard]] std::string_view receiver_of(const Target& target) const;
   [[nodiscard]] Result<std::string> path(const Renderer& render, std::string_view url) const;
-  [[nodiscard]] std::string origin_of(const std::string& destination) const;
+  [[nodiscard]] std::string base_of(const std::string& destination) const;
   [[nodiscard]] HttpRequest addressed(HttpRequest request, std::string where,
-                                      const std::string& destination) const;
+                                      const std::string& origin) const;
   [[nodiscard]] Result<void> add_body(HttpRequest& request, const Renderer& render) const;
   [[nodiscard]] Result<void> add_headers(HttpRequest& request, const Renderer& render,
                                          const Attempt& attempt) const;
@@ -228,13 +228,13 @@ Result<HttpRequest> HttpProvider::prepare(const Attempt& attempt, WallTime now) 
   SO_TRY(std::string where, path(render, destination));
   SO_CHECK(add_body(request, render));
   SO_CHECK(add_headers(request, render, attempt));
-  const std::string origin = origin_of(destination);
+  const std::string origin = base_of(destination);
   SO_CHECK(credential_.apply(request, host_of(origin), where, attempt, now));
   return addressed(std::move(request), std::move(where), origin);
 }
 
 // Of the endpoint, or of a destination that is an address itself; without a slash at its end.
-std::string HttpProvider::origin_of(const std::string& destination) const {
+std::string HttpProvider::base_of(const std::string& destination) const {
   if (options_.spec.path.empty()) return std::string(kHttps) + authority_of(destination);
   std::string_view origin = options_.endpoint;
   while (origin.ends_with('/')) origin.remove_suffix(1);
@@ -261,7 +261,7 @@ Result<HttpRequest> HttpProvider::prepare_lookup(const Attempt& attempt, WallTim
   std::string where = rendered.value_or("/");
   SO_CHECK(append_query(where, lookup.query, render, "lookup.query."));
   request.headers.add("accept", "application/json");
-  const std::string origin = origin_of({});
+  const std::string origin = base_of({});
   SO_CHECK(credential_.apply(request, host_of(origin), where, attempt, now));
   return addressed(std::move(request), std::move(where), origin);
 }
