@@ -42,6 +42,12 @@ Result<DeviceHash> hash_from(const std::string& text) {
   return hash;
 }
 
+std::string_view channel_of(const Json& target) {
+  if (target.contains("phone")) return "sms";
+  if (target.contains("email")) return "email";
+  return target.contains("url") ? "webhook" : "push";
+}
+
 // Read as a target of an envelope is, so that it is hashed as one.
 Result<Target> target_from(const std::string& text, const std::string& provider) {
   Json target = Json::parse(text, nullptr, false);
@@ -49,9 +55,10 @@ Result<Target> target_from(const std::string& text, const std::string& provider)
   target["provider"] = provider;
   const Json envelope{{"event_id", "-"},
                       {"recipient", "-"},
-                      {"channel", "push"},
+                      {"channel", channel_of(target)},
                       {"template", "-"},
-                      {"targets", Json::array({std::move(target)})}};
+                      {"notification", {{"title", "-"}}},
+                      {"targets", Json::array({target})}};
   auto note =
       EnvelopeDecoder().decode(envelope.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (!note) return fail(Errc::invalid, "target: not one of provider " + provider);

@@ -157,10 +157,11 @@ struct Place {
 
 Result<Place> place_of(const OperatorView& view, const std::string& name, const std::string& kind) {
   const auto c = kind == "provider" ? std::nullopt : class_index(view, name);
-  const auto p =
-      kind == "class" ? std::nullopt : index_of(view.providers, name, [](const std::string& s) {
-        return std::string_view(s);
-      });
+  const auto p = kind == "class"
+                     ? std::nullopt
+                     : index_of(view.providers, name, [](const OperatorView::Provider& q) {
+                         return std::string_view(q.name);
+                       });
   if (c && p)
     return fail(Errc::invalid,
                 "name: " + name + " is a class and a provider: say which with --kind");

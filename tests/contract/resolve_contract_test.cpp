@@ -171,6 +171,7 @@ TEST_P(ResolveContract, NeverLate) {
   r.key = key_of(1);
   r.as = Resolve::As::replay;
   r.expires = hours(1);
+  r.retention = hours(24 * 10);
   r.not_after = now_ - seconds(1);
   r.text = "t";
   EXPECT_THAT(reply_as<Resolved>(go(r)).refused, HasSubstr("expired"));

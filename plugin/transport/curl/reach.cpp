@@ -104,7 +104,7 @@ class Attempt {
     const ConnectTarget target{peer_, options_.proxy, false};
     ConnectFailure why;
     if (code == CURLE_OPERATION_TIMEDOUT) {
-      why = explain_timeout(phase(by_proxy), target);
+      why = explain_timeout(sockets_.phase(easy_.get(), by_proxy), target);
     } else {
       ConnectReport report = sockets_.report(easy_.get(), code, detail_.data(), by_proxy);
       report.tls_done = handshake_.done;
@@ -114,14 +114,6 @@ class Attempt {
     if (why.cause == Cause::tls) return {Errc::invalid, std::move(why.text)};
     return {why.cause == Cause::client_auth ? Errc::denied : Errc::unavailable,
             std::move(why.text)};
-  }
-
-  // libcurl has closed the socket by now, and tells only whether it had been connected.
-  [[nodiscard]] ConnectPhase phase(bool by_proxy) const {
-    curl_off_t connected = 0;
-    curl_easy_getinfo(easy_.get(), CURLINFO_CONNECT_TIME_T, &connected);
-    if (connected > 0) return by_proxy ? ConnectPhase::proxying : ConnectPhase::tls;
-    return sockets_.phase(easy_.get(), by_proxy);
   }
 
   const ReachOptions& options_;

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/eventually.hpp"
 #include "tests/support/fake_smtp.hpp"
 #include "tests/unit/transport/fault_server.hpp"
 #include "tests/unit/transport/pki.hpp"
@@ -31,7 +32,7 @@ TEST(Reach, a_server_of_http2_sees_a_handshake_and_nothing_else) {
   const FaultServer server;
   const auto reached = reach(to(server.port(), true));
   EXPECT_TRUE(reached.has_value()) << reached.error().text;
-  EXPECT_EQ(server.totals().handshakes, 1);
+  EXPECT_TRUE(eventually([&] { return server.totals().handshakes == 1; }, std::chrono::seconds(5)));
   EXPECT_EQ(server.totals().plaintext, 0U);
   EXPECT_TRUE(server.seen().empty());
 }
@@ -71,9 +72,7 @@ TEST(Reach, silence_ends) {
   const FaultServer server({.hang = true});
   ReachOptions o = to(server.port(), true);
   o.timeout = std::chrono::milliseconds(300);
-  const auto reached = reach(o);
-  ASSERT_FALSE(reached.has_value());
-  EXPECT_THAT(reached.error().text, HasSubstr("TLS"));
+  expect_error(reach(o), Errc::unavailable, "no answer");
 }
 
 TEST(Reach, options_that_cannot_work) {
