@@ -187,7 +187,7 @@ bool names_the_delivery(const std::vector<const TextTemplate*>& all) {
     return std::ranges::any_of(all, [field](const TextTemplate* t) { return t->uses(field); });
   };
   const bool to = any(TemplateField::phone) || any(TemplateField::phone_digits) ||
-                  any(TemplateField::email) || any(TemplateField::url);
+                  any(TemplateField::email) || any(TemplateField::url) || any(TemplateField::token);
   return any(TemplateField::key) || (any(TemplateField::nid) && to);
 }
 

@@ -30,7 +30,8 @@ struct H2Context {
 
   void complete(Call& call, CallResult&& result) {
     wheel.disarm(call);
-    ready.push_back({call.ticket, std::move(result), now - call.submitted});
+    // `now` is of the step's beginning, before the wait for this very answer.
+    ready.push_back({call.ticket, std::move(result), clock.mono() - call.submitted});
     calls.give_back(call);
   }
   void complete_unsent(Call& call, Cause cause, std::string_view text) {

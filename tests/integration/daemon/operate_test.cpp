@@ -45,6 +45,7 @@ TEST_F(OperateTest, MetricsAndHealthAreServedAndNothingElse) {
   make();
   listen();
   start();
+  script("[[rule]]\nprovider = \"apns\"\ndelay = \"300ms\"\n");
   publish(0, 5);
   ASSERT_TRUE(settled());
   EXPECT_TRUE(
@@ -52,6 +53,9 @@ TEST_F(OperateTest, MetricsAndHealthAreServedAndNothingElse) {
   EXPECT_TRUE(shows("/metrics", "sendonce_accepted_after_seconds_count{class=\"marketing\"} 5"));
   EXPECT_TRUE(
       shows("/metrics", "sendonce_provider_call_duration_seconds_count{provider=\"apns\"} 5"));
+  EXPECT_THAT(page("/metrics").body,
+              HasSubstr("call_duration_seconds_bucket{provider=\"apns\",le=\"0.25\"} 0"))
+      << "none was faster than the provider";
   EXPECT_TRUE(shows("/metrics", "sendonce_ready 1"));
   EXPECT_THAT(page("/metrics").head,
               HasSubstr("Content-Type: text/plain; version=0.0.4; charset=utf-8"));
