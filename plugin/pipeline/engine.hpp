@@ -21,13 +21,13 @@
 #include <vector>
 
 #include "classifiers/provider.hpp"
-#include "ledger/ledger_lane.hpp"
 #include "plugin/broker/broker.hpp"
 #include "plugin/core/clock.hpp"
 #include "plugin/core/log.hpp"
 #include "plugin/core/random.hpp"
 #include "plugin/message/decode.hpp"
 #include "plugin/message/key.hpp"
+#include "plugin/pipeline/engine_deps.hpp"
 #include "plugin/pipeline/engine_report.hpp"
 #include "plugin/pipeline/engine_state.hpp"
 #include "plugin/pipeline/held_message.hpp"
@@ -36,24 +36,6 @@
 #include "plugin/pipeline/policy.hpp"
 
 namespace sendonce {
-
-struct EngineDeps {  // borrowed; all outlive the engine
-  const Clock& clock;
-  Log& log;
-  Broker& broker;
-  LedgerLane& ledger;
-  Transport& transport;
-};
-
-struct EngineOptions {
-  std::string ledger_id{};
-  std::string secret{};  // the ledger's, for keyed hashes
-  std::uint64_t seed = 0;
-  Duration hold_max = std::chrono::seconds(30);  // longer waits go back to the broker
-  Duration nak_max = std::chrono::hours(1);
-  std::size_t outbox_entries_max = 100'000;
-  Duration outbox_age_max = std::chrono::minutes(10);
-};
 
 class Engine {
  public:

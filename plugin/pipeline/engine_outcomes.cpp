@@ -76,6 +76,7 @@ void Engine::conclude(Delivery& d, Verdict&& verdict, bool answered) {
                                .lag = lag_of(d)};
   d.decision = decide(verdict, context, c.config.retry, random_);
   note_doubt(d, verdict);
+  d.carried = std::max(d.carried, verdict.effect);  // as its row's effect: it never falls
   d.verdict = std::move(verdict);
   d.attempted = true;
   fail_over(d);

@@ -1,0 +1,35 @@
+// What the engine is given: the ports it works with, and its own settings.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "ledger/ledger_lane.hpp"
+#include "plugin/broker/broker.hpp"
+#include "plugin/core/clock.hpp"
+#include "plugin/core/log.hpp"
+#include "plugin/transport/transport.hpp"
+
+namespace sendonce {
+
+struct EngineDeps {  // borrowed; all outlive the engine
+  const Clock& clock;
+  Log& log;
+  Broker& broker;
+  LedgerLane& ledger;
+  Transport& transport;
+};
+
+struct EngineOptions {
+  std::string ledger_id{};
+  std::string secret{};  // the ledger's, for keyed hashes
+  std::uint64_t seed = 0;
+  Duration hold_max = std::chrono::seconds(30);  // longer waits go back to the broker
+  Duration nak_max = std::chrono::hours(1);
+  std::size_t outbox_entries_max = 100'000;
+  Duration outbox_age_max = std::chrono::minutes(10);
+};
+
+}  // namespace sendonce
