@@ -72,7 +72,7 @@ TEST_F(OperateTest, MetricsAndHealthAreServedAndNothingElse) {
 }
 
 TEST_F(OperateTest, EachReasonIsNamedWhileItLasts) {
-  make({.call_total = "3s", .provider_options = "breaker = { open_after = 2, probe = \"1s\" }\n"});
+  make({.provider_options = "breaker = { open_after = 2, probe = \"1s\" }\n"});
   listen();
   start();
   script("[[rule]]\nprovider = \"apns\"\nstatus = 403\nreason = \"InvalidProviderToken\"\n");
