@@ -160,6 +160,12 @@ bool by_content(const AnswerMatch& match) {
   return !match.pointer.empty() || !match.header.empty() || !match.text.empty();
 }
 
+// By what stands there, not by that something does.
+bool by_value(const AnswerMatch& match) {
+  return !match.equals.empty() || !match.contains.empty() || !match.header_equals.empty() ||
+         !match.header_contains.empty() || !match.text.empty();
+}
+
 Refused judge_match(const AnswerMatch& match, const TomlNode& node) {
   if (match.status.empty() && !by_content(match))
     return refusal(node, "would match every answer", "name status, pointer, header or text");
@@ -179,9 +185,10 @@ Refused judge_rule(const AnswerRule& rule, const TomlNode& node) {
   if (rule.verdict == VerdictClass::ambiguous && rule.effect == Effect::not_sent)
     return refusal(node, "ambiguous means that it may have been sent", "leave out effect");
   const bool gone = rule.status.size() == 1 && rule.status[0] == StatusRange{410, 410};
-  if (rule.verdict == VerdictClass::token_terminal && !by_content(rule) && !gone)
-    return refusal(node, "a status alone does not end a destination",
-                   "name the code that does, by pointer, header or text");
+  if (rule.verdict == VerdictClass::token_terminal && !by_value(rule) && !gone)
+    return refusal(node, "a status alone does not end a destination, nor that a member is there",
+                   "name the code that does: pointer with equals or contains, header with "
+                   "header_equals or header_contains, or text");
   const bool any_2xx = rule.status.empty() || std::ranges::any_of(rule.status, [](StatusRange r) {
                          return r.first <= 299;
                        });
@@ -203,10 +210,10 @@ Refused judge_lookup_rule(const LookupRule& rule, const TomlNode& node) {
       if (all_2xx) return {};
       return refusal(node, "only a 2xx says that it is there", "write status = \"2xx\"");
     case Look::absent:
-      if (!rule.status.empty() && (none || (all_2xx && by_content(rule)))) return {};
+      if (!rule.status.empty() && (none || (all_2xx && by_value(rule)))) return {};
       return refusal(node, "such an answer does not say that it is not there",
-                     "write status = 404, or status = \"2xx\" with the content that says so, by "
-                     "pointer, header or text");
+                     "write status = 404, or status = \"2xx\" with the content that says so: "
+                     "pointer with equals or contains, header with header_equals, or text");
     case Look::undecided:
       break;
   }

@@ -149,11 +149,12 @@ Result<LedgerReply> Batch::apply_dead_letter_done(const DeadLetterDone& done) {
 
 Result<LedgerReply> Batch::apply_resolve(const Resolve& request) {
   SO_TRY(auto found, store_.find(request.scope, request.key));
-  if (!found) return decide_resolve(std::nullopt, request, context()).reply;
+  if (!found) return decide_resolve(std::nullopt, request, context(), {}).reply;
   const RowId id = found->id;
   const auto due_before = due_time(found->row, life_.incarnation);
   const bool open_before = !has_ended(found->row.state);
-  ResolveDecision decision = decide_resolve(std::move(found->row), request, context());
+  ResolveDecision decision =
+      decide_resolve(std::move(found->row), request, context(), store_.adopted_at(request.scope));
   if (!decision.write) return std::move(decision.reply);
   SO_CHECK(store_.update(id, *decision.write, request.key));
   track(id, due_before, open_before, *decision.write);

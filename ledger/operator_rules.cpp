@@ -89,11 +89,17 @@ Effect most_caused(const Row& row) {
   return most;
 }
 
-ResolveDecision replay(Row&& row, const Resolve& request, WallTime now) {
+ResolveDecision replay(Row&& row, const Resolve& request, const RuleContext& context,
+                       std::optional<WallTime> adopted_at) {
   if (row.dead_letter == DeadLetter::due)
     return refuse(&row, "its dead letter is not stored yet: try again in a moment");
   const bool unsent = (row.state == State::failed || row.state == State::suppressed) &&
                       most_caused(row) == Effect::not_sent;
+  // Of the other targets nothing is remembered either; a replay makes their message a new one.
+  if (adopted_at && row.created < *adopted_at && !request.force)
+    return refuse(&row,
+                  "its message is older than the adoption of this ledger: what another one "
+                  "has sent nobody knows");
   if (!unsent && !request.force) {
     std::string why = "it is ";
     why += name(row.state);
@@ -101,11 +107,11 @@ ResolveDecision replay(Row&& row, const Resolve& request, WallTime now) {
     return refuse(&row, std::move(why));
   }
   // The message holds other targets, too. Their rows were made by it, so that they are remembered
-  // for as long after it at least: by then every one of its repeats has to be over (law 13).
+  // for as long after it at least: by then every one of its repeats has to be over (law 13). Nobody
+  // has forced them.
   Resolve bounded = request;
-  if (!request.force)
-    bounded.not_after = std::min(request.not_after, row.created + request.retention);
-  return begin_anew(std::move(row), bounded, now);
+  bounded.not_after = std::min(request.not_after, row.created + request.retention);
+  return begin_anew(std::move(row), bounded, context.now);
 }
 
 // The same decision once more, after a commit or an answer that was lost: it has been taken.
@@ -128,7 +134,7 @@ bool is_taken(const Row& row, const Resolve& request) {
 }  // namespace
 
 ResolveDecision decide_resolve(std::optional<Row>&& found, const Resolve& request,
-                               const RuleContext& context) {
+                               const RuleContext& context, std::optional<WallTime> adopted_at) {
   if (!found) return refuse(nullptr, "the ledger has no such row: never claimed, or forgotten");
   Row& row = *found;
   if (is_taken(row, request)) return answer_of(row);
@@ -137,7 +143,8 @@ ResolveDecision decide_resolve(std::optional<Row>&& found, const Resolve& reques
     why += name(row.state);
     return refuse(&row, std::move(why));
   }
-  if (request.as == Resolve::As::replay) return replay(std::move(row), request, context.now);
+  if (request.as == Resolve::As::replay)
+    return replay(std::move(row), request, context, adopted_at);
   if (request.as == Resolve::As::drop) {
     row.reason = printable(request.text, kReasonMax);
     return change(std::move(row));

@@ -18,7 +18,9 @@ struct ResolveDecision {
 // again only when it provably was not sent, or when a person takes that on himself (`force`,
 // `resend`). Then the row begins anew, without the effect of its earlier attempts: law 6 would let
 // no further one start. They stay in its receipts, and count again when the row ends.
+// `adopted_at`: of the row's scope. What is older is not replayed without `force`.
 [[nodiscard]] ResolveDecision decide_resolve(std::optional<Row>&& found, const Resolve& request,
-                                             const RuleContext& context);
+                                             const RuleContext& context,
+                                             std::optional<WallTime> adopted_at);
 
 }  // namespace sendonce

@@ -89,7 +89,9 @@ Claimed claimed_reply(const Row& row, bool taken_over) {
           .receipt_missing = std::ranges::any_of(row.receipts, is_receipt_missing),
           .deadline = row.deadline,
           .created = row.created,
-          .provider = row.effect == Effect::not_sent ? std::string() : row.provider};
+          // Without an attempt of ours it was another ledger's, by whom nobody knows.
+          .provider =
+              row.effect == Effect::not_sent || row.attempts == 0 ? std::string() : row.provider};
 }
 
 Done done_reply(const Row& row, bool now) {

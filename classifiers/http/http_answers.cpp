@@ -41,6 +41,12 @@ Verdict by_rule(const HttpSpec& spec, const AnswerRule& rule, const SeenAnswer& 
   return v;
 }
 
+// Some text, anywhere, whatever the status: a body that repeats the message has any text. It says
+// nothing against a receipt.
+bool is_loose(const AnswerRule& rule) {
+  return rule.status.empty() && rule.pointer.empty() && rule.header.empty();
+}
+
 Verdict by_status(const HttpSpec& spec, const SeenAnswer& seen, WallTime now) {
   Verdict v = judge_status(seen.answer, now);
   const bool server_error = seen.answer.status >= 500 && seen.answer.status < 600;
@@ -56,13 +62,10 @@ Verdict judge_http(const HttpSpec& spec, const CallResult& result, WallTime now)
   if (const auto* failure = std::get_if<CallFailure>(&result)) return judge_failure(*failure);
   const auto& answer = std::get<HttpAnswer>(result);
   const SeenAnswer seen(answer);
-  if (const AnswerRule* rule = first_match(spec.answers, seen))
-    return by_rule(spec, *rule, seen, now);
-  if (seen.is_success()) {
-    if (const std::string_view receipt = receipt_in(spec, seen); !receipt.empty())
-      return accepted_with(receipt);
-  }
-  return by_status(spec, seen, now);
+  const AnswerRule* rule = first_match(spec.answers, seen);
+  const std::string_view receipt = seen.is_success() ? receipt_in(spec, seen) : std::string_view();
+  if (!receipt.empty() && (rule == nullptr || is_loose(*rule))) return accepted_with(receipt);
+  return rule != nullptr ? by_rule(spec, *rule, seen, now) : by_status(spec, seen, now);
 }
 
 }  // namespace sendonce

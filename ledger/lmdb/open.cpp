@@ -43,6 +43,9 @@ Result<void> doubt_waiting_rows(const LmdbTxn& txn, MDB_dbi table) {
     SO_TRY(Row row, decode_row(lmdb_text(v)));
     if (row.effect != Effect::not_sent) continue;
     row.effect = Effect::maybe_sent;
+    // Nor by whom, and with which request.
+    row.provider.clear();
+    row.request = RequestHash{};
     std::string bytes(std::max(v.mv_size, encoded_size(row)), '\0');
     encode_row(row, std::span<char>(bytes));
     MDB_val changed = lmdb_value(bytes);

@@ -219,7 +219,8 @@ Result<std::uint64_t> synced_size(const std::string& file) {
 Result<std::uint64_t> write_copy(const LmdbEnv& env, const std::string& to) {
   std::error_code ec;
   fs::remove_all(to, ec);
-  SO_CHECK(make_directory(to));
+  // It must be ours: who made it could read the secret.
+  if (::mkdir(to.c_str(), 0700) != 0) return fail(Errc::denied, to + ": " + std::strerror(errno));
   if (const int rc = mdb_env_copy2(env.get(), to.c_str(), MDB_CP_COMPACT); rc != 0) {
     fs::remove_all(to, ec);
     return lmdb_fail("copy to " + to, rc);
@@ -238,6 +239,7 @@ Result<void> move_data_file(const std::string& aside, const std::string& directo
     return fail(Errc::unavailable, data + ": " + std::strerror(errno));
   std::error_code ec;
   fs::remove_all(aside, ec);
+  fs::remove(directory + "/lock.mdb", ec);  // it tells of the transactions of another file
   return sync_directory(directory);
 }
 
@@ -320,12 +322,8 @@ Result<void> restore_ledger(const LedgerOptions& options, const std::string& fro
                                   " away first, and keep it until all is well");
   const std::string aside = options.directory + "/restoring";
   {
-    SO_CHECK(check_data_file(from));
-    SO_TRY(const LmdbEnv env, LmdbEnv::open({.directory = from,
-                                             .map_bytes = options.map_bytes,
-                                             .tables_max = kTablesMax,
-                                             .flags = MDB_RDONLY | MDB_NOLOCK}));
-    SO_CHECK(write_copy(env, aside));
+    SO_TRY(const Reading reading, open_reading(from));
+    SO_CHECK(write_copy(reading.env, aside));
   }
   LedgerOptions renewed = options;
   renewed.directory = aside;

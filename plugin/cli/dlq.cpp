@@ -145,7 +145,8 @@ Outcome publish_again(const Desk& desk, const Letter& letter, std::string body, 
                             .body = std::move(body)});
   if (!stored) {
     Outcome out = failed_with(stored.error());
-    out.text += "; run the same command again";
+    out.text +=
+        "; run the same command again, without --force: what has been sent meanwhile is refused";
     return out;
   }
   return {.done = Done::yes,
@@ -157,6 +158,15 @@ Outcome publish_again(const Desk& desk, const Letter& letter, std::string body, 
 
 // A message that never had a row: the ledger sees it for the first time.
 Outcome replay_undecodable(const Desk& desk, const Letter& letter, const DlqOptions& options) {
+  // What an earlier replay of it has sent would be forgotten by now.
+  const auto c = std::ranges::find(desk.config.classes, letter.message_class(), &ClassConfig::name);
+  const auto stored = parse_rfc3339(letter.stored_at);
+  const bool forgotten = c != desk.config.classes.end() && stored &&
+                         *stored + c->retention < make_system_clock()->wall();
+  if (!options.force && forgotten)
+    return {.text =
+                "it is older than the ledger remembers a replay of it; --force --reason TEXT "
+                "sends it all the same"};
   const std::string sequence = std::to_string(letter.sequence);
   const auto noted =
       ask_daemon(desk.config, {.verb = "note",

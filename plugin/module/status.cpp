@@ -11,6 +11,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Reasons may hold what others wrote; one wrong byte must not keep everybody from reading.
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 Json class_json(const ClassConfig& c, const ClassReport& r) {
   const ClassCounters& n = r.counters;
   return {{"name", c.name},
@@ -91,7 +96,7 @@ std::string render_status(const StatusInput& in, const EngineReport* report) {
          {"state", state_name(in.state.state)},
          {"reason", in.state.reason},
          {"config_hash", in.config.hash}};
-  if (report == nullptr) return j.dump();
+  if (report == nullptr) return text_of(j);
   j["started"] = rfc3339(in.started);
   j["time"] = rfc3339(in.now);
   j["ledger"] = ledger_json(in.ledger_id, report->ledger);
@@ -102,7 +107,7 @@ std::string render_status(const StatusInput& in, const EngineReport* report) {
   j["providers"] = Json::array();
   for (std::size_t i = 0; i < report->providers.size(); ++i)
     j["providers"].push_back(provider_json(in.config.providers[i], report->providers[i]));
-  return j.dump();
+  return text_of(j);
 }
 
 }  // namespace sendonce

@@ -403,6 +403,7 @@ void Engine::reload(std::vector<ClassPolicy> classes, std::vector<ProviderSlot> 
     p.holds.reloaded(now_.mono);
     p.credential_retry = {};
     p.credential_of_another = p.credential_asked && (other || p.credential_of_another);
+    if (other) p.hygiene.forget_proof();
     // A connection belongs to one credential.
     if (other || deps_.transport.state(index).retry_at) deps_.transport.renew(index);
   }

@@ -90,9 +90,18 @@ void Engine::divert(ProviderState& p) {
 // In doubt only the provider that may have it can be asked, or be sent to again. True: it is this
 // one, or nobody knows which; else the claim has been given back, or its row ends.
 bool Engine::at_its_provider(Delivery& d, const Claimed& claimed) {
-  if (claimed.carried == Effect::not_sent || claimed.provider.empty() ||
-      claimed.provider == provider(d).slot.config.name)
+  if (claimed.carried == Effect::not_sent || claimed.provider == provider(d).slot.config.name)
     return true;
+  if (claimed.provider.empty()) {
+    const auto others = std::ranges::count_if(policy(d).routes, [&](const auto& route) {
+      return route.first == d.message->note.channel && route.second != d.provider;
+    });
+    if (others == 0 || policy(d).ambiguous(d.message->note.channel) == AmbiguityPolicy::resend)
+      return true;
+    spare_probe(d);
+    give_up(d, "nobody knows by which provider an earlier attempt may have sent it");
+    return false;
+  }
   spare_probe(d);
   const auto known = std::ranges::find_if(policy(d).routes, [&](const auto& route) {
     return route.first == d.message->note.channel &&

@@ -88,8 +88,9 @@ void Engine::finish_look(Delivery& d, const CallResult& result) {
 
 // Looks of before a call say nothing about it.
 void Engine::note_doubt(Delivery& d, const Verdict& verdict) {
+  if (verdict.effect != Effect::maybe_sent) return;
   const auto lag = lag_of(d);
-  if (!lag || verdict.effect != Effect::maybe_sent) return;
+  if (!lag) return looks_.forget(d.key);  // its class may look again after a reload
   d.look_until = d.deadline + look_for(*lag);
   looks_.doubt(d.key, now_.mono, std::max(*lag, verdict.retry_after));
 }

@@ -95,19 +95,22 @@ void Holds::close(std::string_view part) {
   if (it != holds_.end() && !it->second.ends_by_itself) holds_.erase(it);
 }
 
-bool Holds::config_fault_spreads(LookupHash recipient, MonoTime now) {
+bool Holds::config_fault_spreads(LookupHash recipient, std::string_view part, MonoTime now) {
   std::erase_if(config_faults_, [&](const Sighting& s) { return now - s.at > kConfigFaultWindow; });
-  const bool known = std::ranges::any_of(
-      config_faults_, [&](const Sighting& s) { return s.recipient == recipient; });
-  if (!known) config_faults_.push_back({recipient, now});
-  return config_faults_.size() >= kConfigFaultsToHold;
+  const bool known = std::ranges::any_of(config_faults_, [&](const Sighting& s) {
+    return s.recipient == recipient && s.part == part;
+  });
+  if (!known && config_faults_.size() >= kPartsMax) config_faults_.clear();
+  if (!known) config_faults_.push_back({recipient, std::string(part), now});
+  const auto there = std::ranges::count(config_faults_, part, &Sighting::part);
+  return static_cast<std::size_t>(there) >= kConfigFaultsToHold;
 }
 
 bool Holds::report(const Verdict& verdict, std::string_view part, LookupHash recipient,
                    MonoTime now, ProbeId probe) {
   const std::size_t before = holds_.size();
   const bool says_nothing = verdict.fault == Fault::none && verdict.effect != Effect::sent;
-  if (!says_nothing && !open_for(verdict, recipient, now, probe)) {
+  if (!says_nothing && !open_for(verdict, part, recipient, now, probe)) {
     failures_.erase(std::string{});
     if (const auto own = failures_.find(part); own != failures_.end()) failures_.erase(own);
     close({});
@@ -128,16 +131,19 @@ void Holds::count_failure(const Verdict& verdict, MonoTime now, ProbeId probe) {
 }
 
 // False: the verdict speaks for the provider's health.
-bool Holds::open_for(const Verdict& verdict, LookupHash recipient, MonoTime now, ProbeId probe) {
+bool Holds::open_for(const Verdict& verdict, std::string_view own, LookupHash recipient,
+                     MonoTime now, ProbeId probe) {
   const bool wide = verdict.scope == FaultScope::part || verdict.scope == FaultScope::provider;
   const std::string part = verdict.scope == FaultScope::part ? verdict.part : std::string{};
+  // A narrower fault that holds anything holds no more than the part it was seen at.
+  const std::string at = wide ? part : std::string(own);
   switch (verdict.fault) {
     case Fault::auth:
-      open_by(probe, part, Fault::auth, verdict.reason, now);
+      open_by(probe, at, Fault::auth, verdict.reason, now);
       return true;
     case Fault::config:
-      if (wide || config_fault_spreads(recipient, now))
-        open_by(probe, part, Fault::config, verdict.reason, now);
+      if (wide || config_fault_spreads(recipient, own, now))
+        open_by(probe, at, Fault::config, verdict.reason, now);
       return true;
     case Fault::throttle:
       if (wide)

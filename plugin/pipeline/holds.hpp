@@ -74,13 +74,14 @@ class Holds {
   [[nodiscard]] std::optional<MonoTime> next_change() const;
 
  private:
-  bool open_for(const Verdict& verdict, LookupHash recipient, MonoTime now, ProbeId probe);
+  bool open_for(const Verdict& verdict, std::string_view own, LookupHash recipient, MonoTime now,
+                ProbeId probe);
   void count_failure(const Verdict& verdict, MonoTime now, ProbeId probe);
   [[nodiscard]] bool has_room_for(std::string_view part, MonoTime now);
   void open_by(ProbeId probe, std::string part, Fault fault, std::string reason, MonoTime now);
   void close(std::string_view part);
   void open_until(std::string part, std::string reason, MonoTime until, MonoTime now);
-  bool config_fault_spreads(LookupHash recipient, MonoTime now);
+  bool config_fault_spreads(LookupHash recipient, std::string_view part, MonoTime now);
 
   HoldOptions options_;
   std::map<std::string, Hold, std::less<>> holds_{};  // "" = the whole provider
@@ -93,6 +94,7 @@ class Holds {
   std::uint32_t last_probe_ = 0;
   struct Sighting {
     LookupHash recipient{};
+    std::string part{};
     MonoTime at{};
   };
   std::vector<Sighting> config_faults_{};  // of scope delivery, within the last minute

@@ -30,6 +30,9 @@ class Hygiene {
   // registration, and while the breaker is open.
   [[nodiscard]] bool believes(const Verdict& verdict, const Target& target);
 
+  // Another credential may have taken the place of the one that was accepted.
+  void forget_proof() { proven_ = false; }
+
   [[nodiscard]] bool breaker_open() const;
 
  private:

@@ -7,7 +7,7 @@
 
 #include <toml.hpp>
 
-#include "config/utf8.hpp"
+#include "plugin/core/utf8.hpp"
 
 namespace sendonce::test {
 namespace {

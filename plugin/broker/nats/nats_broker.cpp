@@ -255,8 +255,10 @@ void NatsBroker::on_message(RawMessage raw) {
   const std::string& prefix = options_.connection.inbox_prefix;
   if (subject.starts_with(prefix) && subject.size() > prefix.size() + 1)
     return on_control(raw, subject.substr(prefix.size() + 1));
+  // Anybody may ask a service, with any reply subject: never a message of a stream.
+  if (subject.starts_with("$SRV.")) return on_service(std::move(raw));
   const auto reply = parse_ack_reply(raw.reply);
-  if (!reply) return on_service(std::move(raw));
+  if (!reply) return;
   const std::size_t index = lane_of(*reply);
   if (index == slots_.size()) return;
   Message message{.message_class = ClassIndex(static_cast<std::uint16_t>(index)),

@@ -12,10 +12,13 @@
 #include <sstream>
 #include <vector>
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "plugin/core/unique_fd.hpp"
 
@@ -28,9 +31,19 @@ using Json = nlohmann::json;
 constexpr int kWaitMs = 1000;
 constexpr std::size_t kAnswerMax = std::size_t{1} << 20U;
 
+constexpr std::size_t kFileMax = std::size_t{1} << 20U;
+
+// Of a regular file, and no more than a configuration has: the path may be anybody's choice.
 std::string file_text(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat st{};
+  if (!fd || ::fstat(fd.get(), &st) != 0 || !S_ISREG(st.st_mode)) return {};
+  std::string out;
+  char bytes[4096];
+  for (ssize_t size = 0;
+       out.size() < kFileMax && (size = ::read(fd.get(), bytes, sizeof bytes)) > 0;)
+    out.append(bytes, static_cast<std::size_t>(size));
+  return out;
 }
 
 std::vector<std::string> split_zeros(const std::string& text) {
@@ -106,12 +119,20 @@ LocalServer look_at(const fs::path& process) {
   return server;
 }
 
+// Root's, our own, or a service's: what another user calls nats-server is not believed.
+bool is_trusted(const fs::path& process) {
+  struct stat st{};
+  if (::stat(process.c_str(), &st) != 0) return false;
+  return st.st_uid == 0 || st.st_uid == ::geteuid() || !unit_of(process).empty();
+}
+
 std::vector<fs::path> nats_processes() {
   std::vector<fs::path> out;
   std::error_code ec;
   for (fs::directory_iterator at("/proc", ec); !ec && at != fs::directory_iterator();
        at.increment(ec))
-    if (file_text(at->path() / "comm") == "nats-server\n") out.push_back(at->path());
+    if (file_text(at->path() / "comm") == "nats-server\n" && is_trusted(at->path()))
+      out.push_back(at->path());
   return out;
 }
 

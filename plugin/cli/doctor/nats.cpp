@@ -32,12 +32,24 @@ std::string server_file(const std::optional<LocalServer>& local) {
   return local && !local->config.empty() ? local->config : "/etc/nats-server.conf";
 }
 
+// As a shell reads it back, whatever is in it.
+std::string shell_word(const std::string& text) {
+  const bool plain = std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("/._-").find(c) != std::string_view::npos;
+  });
+  if (plain) return text;
+  std::string out = "'";
+  for (const char c : text) c == '\'' ? out.append("'\\''") : out.append(1, c);
+  return out + "'";
+}
+
 // JetStream on a directory of its own; of a name that stands twice the last counts.
 Repair lasting_store(const Patient& patient, const std::optional<LocalServer>& local) {
   const std::string unit = local && !local->unit.empty() ? local->unit : "nats-server.service";
   const std::string drop_in = "/etc/systemd/system/" + unit + ".d";
   std::string block = "printf '\\njetstream { store_dir: \"";
-  block.append(kLastingStore).append("\" }\\n' >> ").append(server_file(local));
+  block.append(kLastingStore).append("\" }\\n' >> ").append(shell_word(server_file(local)));
   std::string make = "mkdir -p ";
   make += kLastingStore;
   Repair out{std::move(block)};

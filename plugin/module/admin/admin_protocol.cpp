@@ -9,6 +9,7 @@
 #include "plugin/core/ascii.hpp"
 #include "plugin/core/assert.hpp"
 #include "plugin/core/text.hpp"
+#include "plugin/core/utf8.hpp"
 
 namespace sendonce {
 namespace {
@@ -111,12 +112,20 @@ Error wrong(const AdminRequest& request, std::string_view argument, std::string_
   return {Errc::invalid, std::move(text)};
 }
 
+// Arguments end in logs, states and JSON: no line break of theirs may look like one of ours.
+bool is_plain_text(std::string_view text) {
+  return find_invalid_utf8(text) == std::string_view::npos &&
+         std::ranges::none_of(text, [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; });
+}
+
 // The arguments that the route knows, each once. HEAD is a GET without its body.
 Result<AdminRequest> request_of(const AdminRoute& route, const HttpQuestion& question) {
   AdminRequest request{.verb = std::string(route.verb)};
   for (const auto& [name, value] : question.query) {
     if (find(request, name) != nullptr)
       return std::unexpected(wrong(request, name, "is given twice"));
+    if (!is_plain_text(name) || !is_plain_text(value))
+      return fail(Errc::invalid, request.verb + ": arguments are UTF-8 without control characters");
     request.arguments.emplace_back(name, value);
   }
   SO_CHECK(request.only(route.arguments));

@@ -156,7 +156,16 @@ class Loop {
     if (*upload_size != 0) return MHD_NO;
     HttpQuestion question{.method = method, .path = url, .peer = peer_of(descriptor(connection))};
     MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, &Loop::add_argument, &question);
-    return queue(connection, loop.handler_(question));
+    return queue(connection, loop.handled(question));
+  }
+
+  // Nothing may leave through the library's own frames.
+  HttpReply handled(const HttpQuestion& question) const noexcept {
+    try {
+      return handler_(question);
+    } catch (...) {
+      return {.status = 500, .type = "text/plain", .body = "this is a bug of ours\n"};
+    }
   }
 
   static MHD_Result queue(MHD_Connection* connection, const HttpReply& reply) {

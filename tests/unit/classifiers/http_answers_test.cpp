@@ -40,6 +40,21 @@ TEST(HttpAnswers, TheFirstLineThatMatchesWins) {
   EXPECT_EQ(judge_http(spec, answer(400, R"({"code":7)"), kNow).name, VerdictClass::payload_error);
 }
 
+// Many APIs repeat the text in their answer; whatever stands in it, the receipt is the proof.
+TEST(HttpAnswers, TextSomewhereSaysNothingAgainstAReceipt) {
+  HttpSpec spec;
+  spec.receipt_pointer = "/id";
+  spec.answers = {rule(0, VerdictClass::throttled)};
+  spec.answers[0].text = {"limit"};
+  EXPECT_EQ(judge_http(spec, answer(201, R"({"id":"m1","body":"no limit"})"), kNow).name,
+            VerdictClass::accepted);
+  EXPECT_EQ(judge_http(spec, answer(429, R"({"error":"limit"})"), kNow).name,
+            VerdictClass::throttled);
+  spec.answers[0].status = {{201, 201}};  // said of this very answer
+  EXPECT_EQ(judge_http(spec, answer(201, R"({"id":"m1","body":"no limit"})"), kNow).name,
+            VerdictClass::throttled);
+}
+
 // A form handler may answer 303 after it has done everything: repeated by probes it would be done
 // again with each.
 TEST(HttpAnswers, WhatMayHaveBeenDoneIsInDoubtUnlessALineSaysOtherwise) {

@@ -80,6 +80,8 @@ TEST(CheckHttp, AnswersClaimNoMoreThanTheySay) {
   };
   EXPECT_THAT(answers("{ status = \"2xx\", class = \"accepted\" }"), IsEmpty());
   EXPECT_THAT(answers("{ status = 410, class = \"token_terminal\" }"), IsEmpty());
+  EXPECT_THAT(answers("{ status = \"4xx\", pointer = \"/message\", class = \"token_terminal\" }"),
+              ElementsAre(HasSubstr("nor that a member is there")));
   EXPECT_THAT(answers("{ status = 404, class = \"token_terminal\" }"),
               ElementsAre(HasSubstr("a status alone does not end a destination")));
   EXPECT_THAT(answers("{ status = 500, class = \"accepted\" }"),

@@ -1,4 +1,4 @@
-#include "config/utf8.hpp"
+#include "plugin/core/utf8.hpp"
 
 #include <gtest/gtest.h>
 

@@ -189,6 +189,9 @@ TEST(DecideClaim, ADoubtKeepsItsProvider) {
   EXPECT_EQ(std::get<Claimed>(decision.reply).provider, "");
   row.effect = Effect::maybe_sent;
   decision = decide_claim(row, other, Ticket(6), ClaimFacts{}, kContext);
+  EXPECT_EQ(std::get<Claimed>(decision.reply).provider, "") << "no attempt of ours: an adopted one";
+  row.attempts = 1;
+  decision = decide_claim(row, other, Ticket(6), ClaimFacts{}, kContext);
   EXPECT_EQ(decision.write->provider, first);
   EXPECT_EQ(std::get<Claimed>(decision.reply).provider, first);
 }

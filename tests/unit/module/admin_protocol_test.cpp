@@ -50,6 +50,16 @@ std::string http(std::string_view body, std::string_view status = "200 OK") {
   return out.append("\r\nConnection: close\r\n\r\n").append(body);
 }
 
+// They end in the log, in states and in JSON.
+TEST(AdminProtocol, AnArgumentIsPlainText) {
+  for (const char* bad : {"f\xfcr Wartung", "a\nSTOPPING=1", "a\x7f", "\xc0\x80"}) {
+    const Asked asked = ask(question("POST", "/v1/pause", {{"name", "x"}, {"reason", bad}}));
+    EXPECT_EQ(asked.times, 0);
+    EXPECT_EQ(asked.reply.status, 400);
+  }
+  EXPECT_EQ(ask(question("POST", "/v1/pause", {{"reason", "f\u00fcr Wartung"}})).times, 1);
+}
+
 TEST(AdminProtocol, EachRouteIsItsVerb) {
   for (const AdminRoute& route : admin_routes()) {
     const Asked asked = ask(question(std::string(route.method), std::string(route.path)));

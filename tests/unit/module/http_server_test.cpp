@@ -40,6 +40,7 @@ class HttpServerTest : public ::testing::Test {
     port_ = port_of(socket->get());
     const auto started = server_->start(*std::move(socket), "so-test", [this](const auto& q) {
       ++handled_;
+      if (throws_) throw std::runtime_error("a bug");
       const std::lock_guard lock(mutex_);
       question_ = q;
       return reply_;
@@ -60,6 +61,7 @@ class HttpServerTest : public ::testing::Test {
   std::mutex mutex_{};
   HttpQuestion question_{};  // under mutex_
   HttpReply reply_{.body = "{}\n"};
+  bool throws_ = false;
   std::uint16_t port_ = 0;
   std::optional<HttpServer> server_{};
 };
@@ -76,6 +78,13 @@ TEST_F(HttpServerTest, AnswersOneRequestAConnection) {
   EXPECT_EQ(question.method, "GET");
   EXPECT_EQ(question.path, "/x");
   EXPECT_FALSE(question.peer) << "TCP does not say who asks";
+}
+
+TEST_F(HttpServerTest, AnExceptionOfTheHandlerEndsWithItsAnswer) {
+  throws_ = true;
+  start();
+  EXPECT_EQ(ask("/x").status, 500);
+  EXPECT_EQ(ask("/x").status, 500) << "and it goes on";
 }
 
 TEST_F(HttpServerTest, AnAnswerToHeadHasNoBody) {

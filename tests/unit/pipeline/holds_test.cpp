@@ -179,6 +179,23 @@ TEST(Holds, ConfigFaultOfThreeRecipientsWithinAMinuteHolds) {
   EXPECT_FALSE(slow.report(v, "", LookupHash(3), kStart + minutes(4)));
 }
 
+// Of a provider with many receivers: what one of them answers holds nobody else.
+TEST(Holds, ANarrowFaultHoldsNoMoreThanItsOwnPart) {
+  Holds h;
+  const Verdict config = of(Fault::config, FaultScope::delivery);
+  for (const std::uint64_t user : {1U, 2U, 3U}) h.report(config, "a", LookupHash(user), kStart);
+  EXPECT_FALSE(h.may_start("a", kStart));
+  EXPECT_TRUE(h.may_start("b", kStart));
+  Holds spread;
+  EXPECT_FALSE(spread.report(config, "a", LookupHash(1), kStart));
+  EXPECT_FALSE(spread.report(config, "b", LookupHash(2), kStart));
+  EXPECT_FALSE(spread.report(config, "c", LookupHash(3), kStart)) << "one each";
+  Holds auth;
+  auth.report(of(Fault::auth, FaultScope::delivery), "a", kUser, kStart);
+  EXPECT_FALSE(auth.may_start("a", kStart));
+  EXPECT_TRUE(auth.may_start("b", kStart));
+}
+
 TEST(Holds, ThrottleEndsByItself) {
   Holds h;
   Verdict v = of(Fault::throttle);
