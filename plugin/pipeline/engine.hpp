@@ -125,6 +125,7 @@ class Engine {
   [[nodiscard]] bool takes_deliveries(const ProviderState& provider) const;
   [[nodiscard]] std::optional<ProviderIndex> on_route(const Delivery& delivery,
                                                       std::optional<ProviderIndex> after) const;
+  [[nodiscard]] bool is_routed(const Delivery& delivery) const;
   [[nodiscard]] bool may_move(const Delivery& delivery) const;
   void move_to(Delivery& delivery, ProviderIndex provider);
   void fail_over(Delivery& delivery);

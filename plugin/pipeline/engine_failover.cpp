@@ -33,10 +33,13 @@ std::optional<ProviderIndex> Engine::on_route(const Delivery& d,
 }
 
 // A target that names its kind goes wherever the route leads; one that names a provider does not.
-bool Engine::may_move(const Delivery& d) const {
+bool Engine::is_routed(const Delivery& d) const {
   const Channel channel = d.message->note.channel;
-  return (channel == Channel::sms || channel == Channel::email) && target(d).kind.has_value() &&
-         d.carried == Effect::not_sent && d.refused.empty();
+  return (channel == Channel::sms || channel == Channel::email) && target(d).kind.has_value();
+}
+
+bool Engine::may_move(const Delivery& d) const {
+  return is_routed(d) && d.carried == Effect::not_sent && d.refused.empty();
 }
 
 void Engine::move_to(Delivery& d, ProviderIndex provider) {
@@ -96,7 +99,8 @@ bool Engine::at_its_provider(Delivery& d, const Claimed& claimed) {
     const auto others = std::ranges::count_if(policy(d).routes, [&](const auto& route) {
       return route.first == d.message->note.channel && route.second != d.provider;
     });
-    if (others == 0 || policy(d).ambiguous(d.message->note.channel) == AmbiguityPolicy::resend)
+    if (others == 0 || !is_routed(d) ||
+        policy(d).ambiguous(d.message->note.channel) == AmbiguityPolicy::resend)
       return true;
     spare_probe(d);
     give_up(d, "nobody knows by which provider an earlier attempt may have sent it");
