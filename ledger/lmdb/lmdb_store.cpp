@@ -146,9 +146,7 @@ void LmdbStore::abandoned() {
 
 Result<OutboxState> outbox_state(const LmdbTxn& txn, MDB_dbi outbox) {
   OutboxState state;
-  MDB_stat stat{};
-  if (const int rc = mdb_stat(txn.get(), outbox, &stat); rc != 0) return lmdb_fail("mdb_stat", rc);
-  state.entries = stat.ms_entries;
+  SO_TRY(state.entries, entries(txn, outbox));
   if (state.entries == 0) return state;
   SO_TRY(const LmdbCursor cursor, LmdbCursor::open(txn, outbox));
   MDB_val k{};

@@ -59,8 +59,8 @@ Result<std::vector<std::string>> scopes_with_rows(const LmdbTxn& txn) {
   SO_TRY(const std::vector<std::string> stored, stored_scopes(txn));
   for (const std::string& scope : stored) {
     SO_TRY(const MDB_dbi table, open_table(txn, RowTable::table_name(scope), MDB_INTEGERKEY));
-    SO_TRY(const MDB_stat stat, stat_of(txn, table));
-    if (stat.ms_entries > 0) scopes.push_back(scope);
+    SO_TRY(const std::uint64_t rows, entries(txn, table));
+    if (rows > 0) scopes.push_back(scope);
   }
   return scopes;
 }
@@ -107,6 +107,11 @@ Result<void> LmdbTables::rebuild_devices(const LmdbTxn& txn) {
   return {};
 }
 
+Result<std::uint64_t> entries(const LmdbTxn& txn, MDB_dbi table) {
+  SO_TRY(const MDB_stat stat, stat_of(txn, table));
+  return std::uint64_t{stat.ms_entries};
+}
+
 Result<std::uint64_t> bytes_in_use(const LmdbTxn& txn, std::vector<MDB_dbi> tables) {
   tables.insert(tables.end(), {kFreeTable, kMainTable});
   std::uint64_t pages = 2;
@@ -128,8 +133,8 @@ Result<std::uint64_t> LmdbTables::used_bytes(const LmdbTxn& txn) const {
 Result<std::uint64_t> LmdbTables::row_count(const LmdbTxn& txn) const {
   std::uint64_t count = 0;
   for (const RowTable& table : rows) {
-    SO_TRY(const MDB_stat stat, stat_of(txn, table.table()));
-    count += stat.ms_entries;
+    SO_TRY(const std::uint64_t rows_there, entries(txn, table.table()));
+    count += rows_there;
   }
   return count;
 }

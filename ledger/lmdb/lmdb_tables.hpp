@@ -24,6 +24,8 @@ namespace sendonce {
 [[nodiscard]] Result<std::vector<std::string>> scopes_with_rows(const LmdbTxn& txn);
 [[nodiscard]] Result<MDB_dbi> open_table(const LmdbTxn& txn, const std::string& name,
                                          unsigned flags);
+// How many records the table holds.
+[[nodiscard]] Result<std::uint64_t> entries(const LmdbTxn& txn, MDB_dbi table);
 // Pages in use by these tables and by LMDB's own trees, free ones not counted.
 [[nodiscard]] Result<std::uint64_t> bytes_in_use(const LmdbTxn& txn, std::vector<MDB_dbi> tables);
 inline constexpr const char* kOutboxTable = "outbox";

@@ -214,9 +214,8 @@ Result<void> LedgerReader::read(const std::string& directory) {
     SO_TRY(const MDB_dbi table, open_table(txn, RowTable::table_name(scope), MDB_INTEGERKEY));
     all.push_back(table);
     open_->tables.push_back({.scope = scope, .table = table});
-    MDB_stat stat{};
-    if (const int rc = mdb_stat(txn.get(), table, &stat); rc != 0) return lmdb_fail("mdb_stat", rc);
-    stats_.rows += stat.ms_entries;
+    SO_TRY(const std::uint64_t rows, entries(txn, table));
+    stats_.rows += rows;
   }
   if (auto devices = open_table(txn, kDeviceTable, 0)) all.push_back(*devices);
   stats_.map_bytes = file.map_bytes;

@@ -86,12 +86,6 @@ Result<Tables> open_tables(const LmdbTxn& txn) {
   return tables;
 }
 
-Result<std::uint64_t> entries(const LmdbTxn& txn, MDB_dbi table) {
-  MDB_stat stat{};
-  if (const int rc = mdb_stat(txn.get(), table, &stat); rc != 0) return lmdb_fail("mdb_stat", rc);
-  return std::uint64_t{stat.ms_entries};
-}
-
 // ---- reading everything ------------------------------------------------------------------------
 
 // About 10 ms of reading: a reader must not keep the daemon from reusing pages for longer.

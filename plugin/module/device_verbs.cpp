@@ -14,7 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Duration kAnswerWithin = std::chrono::seconds(10);
 constexpr std::int64_t kDevicesDefault = 100;
 constexpr std::int64_t kDevicesMax = 10'000;
 
@@ -91,18 +90,10 @@ Result<Named> device_in(const OperatorView& view, const DeviceHasher& hasher,
   return out;
 }
 
-Result<FoundDevice> ask(EngineThread& engine, LedgerRequest what) {
-  auto reply = engine.ask(std::move(what), kAnswerWithin);
-  if (!reply) return std::unexpected(std::move(reply).error());
-  auto* found = std::get_if<FoundDevice>(&*reply);
-  SO_ASSERT(found != nullptr);
-  return *found;
-}
-
 Result<void> show(const OperatorView& view, const DeviceHasher& hasher, EngineThread& engine,
                   const AdminRequest& request, AdminReply& reply) {
   SO_TRY(const Named device, device_in(view, hasher, request));
-  SO_TRY(const FoundDevice found, ask(engine, FindDevice{device.hash}));
+  SO_TRY(const FoundDevice found, ask_ledger<FoundDevice>(engine, FindDevice{device.hash}));
   reply.result(device_json(device.hash, found.row).dump());
   return {};
 }
@@ -140,11 +131,12 @@ Result<void> set(const OperatorView& view, const DeviceHasher& hasher, EngineThr
   if (!device.provider) return fail(Errc::invalid, "provider: whose device it is (--provider)");
   const OperatorView::Provider& provider = view.providers[*device.provider];
   const std::string note = signed_text("called " + wanted, signature);
-  SO_TRY(const FoundDevice before, ask(engine, SetDevice{.hash = device.hash,
-                                                         .kind = provider.kind,
-                                                         .provider = provider.name,
-                                                         .state = state,
-                                                         .text = note}));
+  SO_TRY(const FoundDevice before,
+         ask_ledger<FoundDevice>(engine, SetDevice{.hash = device.hash,
+                                                   .kind = provider.kind,
+                                                   .provider = provider.name,
+                                                   .state = state,
+                                                   .text = note}));
   log.warn("admin.device_set", {{"hash", hex(device.hash.view())}, {"what", note}});
   reply.result(Json{{"hash", hex(device.hash.view())},
                     {"state", wanted},

@@ -14,16 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Duration kAnswerWithin = std::chrono::seconds(10);
-
-template <class T>
-[[nodiscard]] Result<T> answered(Result<LedgerReply>&& reply) {
-  if (!reply) return std::unexpected(std::move(reply).error());
-  auto* found = std::get_if<T>(&*reply);
-  SO_ASSERT(found != nullptr);
-  return std::move(*found);
-}
-
 template <class Items, class Name>
 std::optional<std::uint16_t> index_of(const Items& items, std::string_view wanted, Name name) {
   const auto at = std::ranges::find(items, wanted, name);
@@ -53,8 +43,7 @@ Result<FoundRow> find_row(const OperatorView& view, EngineThread& engine, const 
     if (!of.empty() && view.classes[i].name != of) continue;
     found.message_class = static_cast<std::uint16_t>(i);
     SO_TRY(Found answer,
-           answered<Found>(engine.ask(Find{.scope = ScopeIndex(found.message_class), .key = key},
-                                      kAnswerWithin)));
+           ask_ledger<Found>(engine, Find{.scope = ScopeIndex(found.message_class), .key = key}));
     found.row = std::move(answer.row);
   }
   return found;
@@ -132,15 +121,14 @@ Result<void> resolve(const OperatorView& view, EngineThread& engine, Log& log,
   const OperatorView::Class& c = view.classes[found.message_class];
   const std::string note = signed_text(deed.done, signature);
   SO_TRY(const Resolved done,
-         answered<Resolved>(engine.ask(Resolve{.scope = ScopeIndex(found.message_class),
-                                               .key = key,
-                                               .as = deed.as,
-                                               .force = force,
-                                               .expires = c.expires,
-                                               .not_after = not_after,
-                                               .retention = c.retention,
-                                               .text = note},
-                                       kAnswerWithin)));
+         ask_ledger<Resolved>(engine, Resolve{.scope = ScopeIndex(found.message_class),
+                                              .key = key,
+                                              .as = deed.as,
+                                              .force = force,
+                                              .expires = c.expires,
+                                              .not_after = not_after,
+                                              .retention = c.retention,
+                                              .text = note}));
   if (done.refused.empty())
     log.warn("admin.decided", {{"class", c.name}, {"key", short_key(key)}, {"what", note}});
   reply.result(

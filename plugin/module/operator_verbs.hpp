@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/schema.hpp"
@@ -40,6 +41,17 @@ struct Signature {
 [[nodiscard]] Result<Signature> signature_of(const AdminRequest& request, bool needed);
 // "DEED by WHO: WHY"
 [[nodiscard]] std::string signed_text(std::string_view deed, const Signature& signature);
+
+// The ledger's answer to a person's request, of the kind that belongs to it; waits for it.
+template <class T>
+[[nodiscard]] Result<T> ask_ledger(EngineThread& engine, LedgerRequest request) {
+  constexpr Duration kAnswerWithin = std::chrono::seconds(10);
+  auto reply = engine.ask(std::move(request), kAnswerWithin);
+  if (!reply) return std::unexpected(std::move(reply).error());
+  auto* found = std::get_if<T>(&*reply);
+  SO_ASSERT(found != nullptr);
+  return std::move(*found);
+}
 
 [[nodiscard]] bool is_operator_verb(std::string_view verb);
 
