@@ -92,12 +92,13 @@ class Loop {
   // Those that trickle byte by byte are never idle. libmicrohttpd sees the end and closes.
   void end_the_old() {
     const MonoTime now = clock_.mono();
-    for (Client& client : clients_) {
-      if (now - client.since < limits_.life) break;
-      ::shutdown(client.fd, SHUT_RDWR);
-      client.since = now;  // once is enough; it stays in the list until it is closed
+    const auto young = std::ranges::find_if(
+        clients_, [&](const Client& client) { return now - client.since < limits_.life; });
+    for (auto client = clients_.begin(); client != young; ++client) {
+      ::shutdown(client->fd, SHUT_RDWR);
+      client->since = now;  // once is enough; it stays in the list until it is closed
     }
-    std::ranges::stable_sort(clients_, {}, &Client::since);
+    std::ranges::rotate(clients_, young);  // the longest there stay in front
   }
 
   static void on_connection(void* self, MHD_Connection* connection, void** /*unused*/,
