@@ -113,6 +113,7 @@ class LawBook final : public CommitWitness {
   void note_health(const Attempt& attempt, Told told, const Reply* reply);
   void check_hold(const Attempt& attempt, std::size_t provider);
   void check_repeat(const Known& known, const Attempt& now);
+  void check_failover(const Known& known, const Attempt& now);
   void check_looked_for(const Known& known, bool no_receipt) const;
   void check_late(const Attempt& attempt);
   void note_doubt(Known& known) const;

@@ -2,24 +2,12 @@
 #include <algorithm>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "classifiers/stable_id.hpp"
 #include "plugin/core/text.hpp"
+#include "tests/simulation/dialect.hpp"
 #include "tests/simulation/laws.hpp"
 
 namespace sendonce::sim {
-namespace {
-
-std::string request_name(ProviderKind kind, const HttpRequest& request) {
-  if (kind == ProviderKind::apns) return std::string(request.headers.find("apns-id").value_or(""));
-  const auto body = nlohmann::json::parse(request.body, nullptr, false);
-  if (body.is_discarded()) broken(0, "a request whose body is no JSON");
-  return body["message"]["token"].get<std::string>() + "/" +
-         body["message"]["data"]["nid"].get<std::string>();
-}
-
-}  // namespace
 
 std::string short_text(const Key& key) {
   return hex(key.view()).substr(0, 8);
@@ -48,7 +36,8 @@ Published& LawBook::published(std::size_t message_class, std::string body, WallT
   const auto digest = keys_.nid_digest(of_class.recipe, *note);
   for (const Target& target : note->targets) {
     const auto route = std::ranges::find_if(of_class.routes, [&](const auto& r) {
-      return providers_[r.second.get()].name == target.provider;
+      const ProviderFacts& p = providers_[r.second.get()];
+      return target.kind ? p.kind == *target.kind : p.name == target.provider;
     });
     if (route == of_class.routes.end() || !digest) {
       message.poison = true;
@@ -71,10 +60,12 @@ Published& LawBook::published(std::size_t message_class, std::string body, WallT
       known.registered_at = target.registered_at;
       known.well_formed = normal.has_value();
       by_device_[known.device].push_back(&known);
-      by_request_[facts.kind == ProviderKind::apns
-                      ? uuid_text(uuid_from(key))
-                      : known.token + "/" + uuid_text(nid_from(*digest).bytes)] = &known;
+      by_request_[request_name(facts.kind, key, uuid_text(nid_from(*digest).bytes),
+                               known.token)] = &known;
     }
+    known.may_go_to.insert(index);
+    for (const auto& [channel, other] : of_class.routes)
+      if (target.kind) known.may_go_to.insert(other.get());
     const Fingerprint print = keys_.fingerprint(*note, facts.kind);
     known.contents[print] = marker_in(message.body);
     message.wanted.push_back({.known = &known, .fingerprint = print});
@@ -99,6 +90,7 @@ Attempt& LawBook::submitted(Ticket ticket, std::size_t provider, const HttpReque
                             std::uint32_t life) {
   Known& known = asked_by(provider, request);
   Attempt now{.of = &known,
+              .provider = provider,
               .life = life,
               .submitted = world_.mono(),
               .claim_asked = claim_asked_[ticket].at,
@@ -114,7 +106,7 @@ Attempt& LawBook::submitted(Ticket ticket, std::size_t provider, const HttpReque
   if (row.state != State::claimed) broken(1, who + " is sent while its row is not claimed");
   if (row.incarnation != incarnation_) broken(2, who + " is sent under the claim of another life");
   if (row.ticket != ticket) broken(2, who + " is sent under the claim of another ticket");
-  if (known.provider != provider) broken(0, who + " is sent to another provider");
+  if (!known.may_go_to.contains(provider)) broken(0, who + " is sent to another provider");
   now.fence = row.fence;
   for (const Attempt& a : known.attempts) {
     if (a.life == life && a.open()) broken(2, who + " is sent while another request is under way");
@@ -123,6 +115,7 @@ Attempt& LawBook::submitted(Ticket ticket, std::size_t provider, const HttpReque
   if (marker_in(request.body) != known.marker)
     broken(10, who + " is sent with a content that is not its first");
   check_repeat(known, now);
+  check_failover(known, now);
   note_authorization(holds_[provider], now);
   check_hold(now, provider);
   return known.attempts.emplace_back(std::move(now));
@@ -158,6 +151,22 @@ void LawBook::check_repeat(const Known& known, const Attempt& now) {
     broken(6, who + " has no attempts left");
 }
 
+// Law 6 along a route: another provider gets only what was provably not sent.
+void LawBook::check_failover(const Known& known, const Attempt& now) {
+  const bool routed = known.may_go_to.size() > 1;
+  for (const Attempt& a : known.attempts) {
+    if (a.fence == Fence{}) continue;  // of a ledger that is lost
+    const bool doubtful = !a.settled || *a.settled == Effect::maybe_sent;
+    if (a.provider == now.provider) {
+      if (doubtful && routed) world_.hit(Probe::doubt_stays_with_its_provider);
+      continue;
+    }
+    if (doubtful)
+      broken(6, short_text(known.key) + " goes to another provider although it may have been sent");
+    world_.hit(Probe::failed_over);
+  }
+}
+
 // One that is minted here is new from the refusal on that it was minted for.
 void LawBook::note_authorization(HoldFacts& hold, const Attempt& now) {
   if (hold.held && hold.authorization != now.authorization) {
@@ -172,9 +181,8 @@ void LawBook::check_hold(const Attempt& attempt, std::size_t provider) {
   HoldFacts& hold = holds_[provider];
   if (!hold.counts(attempt)) return;
   for (const auto& [key, known] : known_) {
-    if (known.provider != provider) continue;
     for (const Attempt& a : known.attempts)
-      if (a.life == attempt.life && a.open() && hold.counts(a))
+      if (a.provider == provider && a.life == attempt.life && a.open() && hold.counts(a))
         broken(7, "two deliveries at once try a provider that is held");
   }
   const Duration least = providers_[provider].breaker_probe;
@@ -230,7 +238,7 @@ void LawBook::heard(Attempt& attempt, Told told, const Reply* reply) {
 }
 
 void LawBook::note_health(const Attempt& attempt, Told told, const Reply* reply) {
-  HoldFacts& hold = holds_[attempt.of->provider];
+  HoldFacts& hold = holds_[attempt.provider];
   if (told == Told::sent) {
     if (hold.held) world_.hit(Probe::hold_closed);
     hold = HoldFacts{};

@@ -160,8 +160,8 @@ void LawBook::check_key(const Known& known, bool calm) const {
     if (row.reason == "the provider may have forgotten the key") world_.hit(Probe::key_forgotten);
     if (row.reason == "request_changed") {
       world_.hit(Probe::request_changed);
-      // Of the same content APNs gets the same bytes; FCM a lifetime that shrinks.
-      if (providers_[known.provider].kind == ProviderKind::apns && !known.adopted)
+      // Of the same content all get the same bytes, but FCM, whose lifetime shrinks.
+      if (providers_[known.provider].kind != ProviderKind::fcm && !known.adopted)
         broken(6, who + " is given up as changed, and its request never changes");
     }
   }

@@ -3,18 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/simulation/dialect.hpp"
+
 namespace sendonce::sim {
 namespace {
 
 using std::chrono::milliseconds;
-
-// The token a request is for: the last part of the path, or what the body says.
-std::string token_in(ProviderKind kind, const HttpRequest& request) {
-  if (kind == ProviderKind::apns) return request.path.substr(request.path.rfind('/') + 1);
-  constexpr std::string_view kMember = R"("token":")";
-  const std::size_t at = request.body.find(kMember) + kMember.size();
-  return request.body.substr(at, request.body.find('"', at) - at);
-}
 
 CallFailure failure(Effect effect, Cause cause) {
   CallFailure f;
@@ -134,7 +128,7 @@ std::optional<Reply> Network::serve(const CallPtr& call) {
   if (call->refused) return std::nullopt;
   call->served = true;
   Service& service = *services_[call->provider];
-  Reply reply = service.handle(call->request, token_in(service.kind(), call->request));
+  Reply reply = service.handle(call->request, destination_in(service.kind(), call->request));
   if (reply.processed) {
     service.index(book_.reference(*call->attempt));
     book_.processed(*call->attempt);

@@ -340,7 +340,7 @@ void Planner::add_faults() {
   }
 }
 
-// The last of all draws: the plans of other seeds stay what they were without it.
+// The last draws: the plans of other seeds stay what they were without them.
 void Planner::add_looks() {
   if (!chance(0.2)) return;
   for (ClassConfig& c : plan_.classes)
@@ -373,6 +373,7 @@ Plan Planner::make() {
     });
   }
   add_looks();
+  if (chance(0.2)) make_routed(plan_, random_);
   return std::move(plan_);
 }
 
@@ -387,12 +388,14 @@ Plan make_plan(std::uint64_t seed) {
 }
 
 std::string fresh_body(const Plan& plan, std::size_t provider, std::uint64_t number) {
-  const std::string token =
-      provider == 0 ? "00ff" + std::to_string(1000 + number) : "fresh-" + std::to_string(number);
-  return R"({"event_id":"fresh-)" + std::to_string(number) +
-         R"(","recipient":"u","channel":"push","template":"t","notification":{"body":"<<fresh.)" +
-         std::to_string(number) + R"(>>"},"targets":[{"provider":")" +
-         plan.providers[provider].name + R"(","token":")" + token + R"("}]})";
+  const std::string n = std::to_string(number);
+  const std::string push = provider == 0 ? "00ff" + std::to_string(1000 + number) : "fresh-" + n;
+  const std::string to =
+      plan.routed ? R"("phone":"+1555)" + std::to_string(2'000'000 + number) : R"("token":")" + push;
+  return R"({"event_id":"fresh-)" + n + R"(","recipient":"u","channel":")" +
+         (plan.routed ? "sms" : "push") + R"(","template":"t","notification":{"body":"<<fresh.)" +
+         n + R"(>>"},"targets":[{"provider":")" + plan.providers[provider].name + R"(",)" + to +
+         R"("}]})";
 }
 
 }  // namespace sendonce::sim

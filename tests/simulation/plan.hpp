@@ -17,7 +17,7 @@
 namespace sendonce::sim {
 
 struct TokenPlan {
-  std::size_t provider = 0;  // 0: apns, 1: fcm
+  std::size_t provider = 0;  // 0: apns, 1: fcm; of a number: all
   std::string text{};
   bool dead = false;
   Duration dead_for{};  // before the run began; negative: dies during it
@@ -88,6 +88,7 @@ struct Plan {
   NetworkOptions network{};
   double service_noise = 0;
   bool apns_reads_times = false;
+  bool routed = false;  // to one of two gateways for SMS, in the order of the route
   bool crowd = false;  // what is known already is published again, many times, before what is fresh
   double drift = 0;
   Duration wall_offset{};
@@ -96,6 +97,8 @@ struct Plan {
 };
 
 [[nodiscard]] Plan make_plan(std::uint64_t seed);
+// The same with two gateways for SMS instead of APNs and FCM, and numbers instead of tokens.
+void make_routed(Plan& plan, Random& random);
 // A message whose every target is well: for after the troubles.
 [[nodiscard]] std::string fresh_body(const Plan& plan, std::size_t provider, std::uint64_t number);
 

@@ -5,6 +5,7 @@
 #include "classifiers/apns/apns_provider.hpp"
 #include "classifiers/fcm/fcm_provider.hpp"
 #include "classifiers/http/http_lookup.hpp"
+#include "tests/simulation/gateway.hpp"
 #include "tests/unit/classifiers/fixtures.hpp"
 
 namespace sendonce::sim {
@@ -75,6 +76,15 @@ class KeyedProvider final : public Provider {
   HttpSpec search_{};
 };
 
+std::unique_ptr<Provider> make_push_provider(ProviderKind kind, ApnsTokenSource& tokens) {
+  static const std::string account = sendonce::test::service_account_json();
+  auto provider = kind == ProviderKind::apns
+                      ? make_apns_provider({.topic = "com.example.app"}, tokens)
+                      : make_fcm_provider({.service_account = Credential(account)});
+  if (!provider) broken(0, provider.error().text);
+  return std::move(*provider);
+}
+
 }  // namespace
 
 std::vector<ClassPolicy> make_policies(const Plan& plan) {
@@ -86,8 +96,9 @@ std::vector<ClassPolicy> make_policies(const Plan& plan) {
     auto recipe = make_recipe(p.config.name, p.config.key);
     if (!recipe) broken(0, recipe.error().text);
     p.recipe = *recipe;
+    const Channel channel = plan.routed ? Channel::sms : Channel::push;
     for (std::size_t j = 0; j < plan.providers.size(); ++j)
-      p.routes.emplace_back(Channel::push, ProviderIndex(static_cast<std::uint16_t>(j)));
+      p.routes.emplace_back(channel, ProviderIndex(static_cast<std::uint16_t>(j)));
     policies.push_back(std::move(p));
   }
   return policies;
@@ -100,12 +111,10 @@ std::unique_ptr<ApnsTokenSource> make_token_source() {
 }
 
 std::unique_ptr<Provider> make_provider(const Plan& plan, std::size_t at, ApnsTokenSource& tokens) {
-  static const std::string account = sendonce::test::service_account_json();
-  auto provider = plan.providers[at].kind == ProviderKind::apns
-                      ? make_apns_provider({.topic = "com.example.app"}, tokens)
-                      : make_fcm_provider({.service_account = Credential(account)});
-  if (!provider) broken(0, provider.error().text);
-  return std::make_unique<KeyedProvider>(std::move(*provider));
+  const ProviderConfig& config = plan.providers[at];
+  return std::make_unique<KeyedProvider>(config.kind == ProviderKind::sms
+                                             ? make_gateway(config.name)
+                                             : make_push_provider(config.kind, tokens));
 }
 
 void StoryLog::write(Level level, std::string_view event, std::span<const Field> fields) {

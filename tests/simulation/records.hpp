@@ -19,6 +19,7 @@ struct Known;
 
 struct Attempt {
   Known* of = nullptr;
+  std::size_t provider = 0;
   std::uint32_t life = 0;
   Fence fence{};
   MonoTime submitted{};
@@ -51,7 +52,8 @@ struct Question {
 struct Known {
   Key key{};
   std::size_t message_class = 0;
-  std::size_t provider = 0;
+  std::size_t provider = 0;           // the first that may send it; all of them agree on the token
+  std::set<std::size_t> may_go_to{};  // those that a message has named, or its route
   std::string token{};
   DeviceHash device{};
   std::optional<WallTime> registered_at{};

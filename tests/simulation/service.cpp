@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <utility>
 
 #include "plugin/core/text.hpp"
+#include "tests/simulation/dialect.hpp"
 
 namespace sendonce::sim {
 namespace {
@@ -20,24 +20,6 @@ constexpr std::array<std::string_view, kMoods> kMoodNames{
     "resets",         "slow",           "unavailable",      "server errors", "throttling",
     "throttling all", "credential bad", "credential stale", "setup wrong",   "wrong environment",
     "part wrong",     "no receipts",    "strange",          "goaways"};
-
-std::string apns_id(std::uint64_t n) {
-  char text[40];
-  std::snprintf(text, sizeof text, "00000000-0000-4000-8000-%012llx",
-                static_cast<unsigned long long>(n));
-  return text;
-}
-
-std::string fcm_error(int status, std::string_view code, std::string_view text) {
-  std::string body = R"({"error":{"code":)" + std::to_string(status) + R"(,"message":")";
-  body.append(text).append(R"(","status":"X")");
-  if (!code.empty())
-    body.append(R"(,"details":[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError",)")
-        .append(R"("errorCode":")")
-        .append(code)
-        .append("\"}]");
-  return body + "}}";
-}
 
 }  // namespace
 
@@ -79,27 +61,22 @@ bool Service::refuses_content(const std::string& body) const {
 Reply Service::handle(const HttpRequest& request, const std::string& token) {
   const std::string authorization(request.headers.find("authorization").value_or(""));
   credentials_seen_.insert(authorization);
-  if (credentials_refused_.contains(authorization)) return stale();
+  if (credentials_refused_.contains(authorization)) return say(kind_, Saying::stale_credential);
   if (reads_times_ && !takes_time_of(authorization)) {
     world_.hit(Probe::credential_from_another_time);
-    return stale();
+    return say(kind_, Saying::stale_credential);
   }
-  if (auto reply = by_mood(request)) return std::move(*reply);
+  if (auto reply = by_mood()) return std::move(*reply);
   if (world_.chance(noise_)) return odd();
-  if (refuses_content(request.body))
-    return kind_ == ProviderKind::apns
-               ? error(400, "PayloadEmpty", Blame::message, Told::refused)
-               : error(400, "INVALID_ARGUMENT", Blame::message, Told::refused);
+  if (refuses_content(request.body)) return say(kind_, Saying::bad_content);
   if (auto reply = by_token(token)) return std::move(*reply);
   return accept();
 }
 
-std::optional<Reply> Service::by_mood(const HttpRequest& /*request*/) {
-  const bool apns = kind_ == ProviderKind::apns;
+std::optional<Reply> Service::by_mood() {
   switch (mood_) {
     case Mood::unavailable: {
-      Reply r = apns ? error(503, "ServiceUnavailable", Blame::nobody, Told::refused)
-                     : error(503, "UNAVAILABLE", Blame::nobody, Told::maybe_sent);
+      Reply r = say(kind_, Saying::busy);
       if (world_.chance(0.3)) with_retry_after(r, seconds(1 + world_.below(30)));
       return r;
     }
@@ -107,39 +84,25 @@ std::optional<Reply> Service::by_mood(const HttpRequest& /*request*/) {
       return server_error();
     case Mood::throttling: {
       if (world_.chance(0.4)) return std::nullopt;
-      Reply r = apns ? error(429, "TooManyRequests", Blame::load, Told::refused)
-                     : error(429, "QUOTA_EXCEEDED", Blame::load, Told::refused);
+      Reply r = say(kind_, Saying::throttled);
       with_retry_after(r, seconds(1 + world_.below(20)));
       return r;
     }
     case Mood::throttling_all: {
-      Reply r = apns ? error(503, "ServiceUnavailable", Blame::nobody, Told::refused)
-                     : error(429, "", Blame::load, Told::refused);
+      Reply r = say(kind_, Saying::throttled_all);
       with_retry_after(r, seconds(5 + world_.below(60)));
       return r;
     }
-    case Mood::credential_bad: {
-      Reply r = apns ? error(403, "InvalidProviderToken", Blame::credential, Told::refused)
-                     : error(401, "", Blame::credential, Told::refused);
-      r.wide = true;
-      return r;
-    }
-    case Mood::setup_wrong: {
-      Reply r = apns ? error(400, "TopicDisallowed", Blame::setup, Told::refused)
-                     : error(403, "", Blame::setup, Told::refused);
-      if (!apns)
-        r.answer.body = R"({"error":{"code":403,"message":"x","status":"PERMISSION_DENIED",)"
-                        R"("details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo",)"
-                        R"("reason":"SERVICE_DISABLED"}]}})";
-      r.wide = true;
-      return r;
-    }
+    case Mood::credential_bad:
+      return say(kind_, Saying::bad_credential);
+    case Mood::setup_wrong:
+      return say(kind_, Saying::wrong_setup);
     case Mood::wrong_environment:
-      if (apns) return error(400, "BadDeviceToken", Blame::setup, Told::refused);
+      if (kind_ == ProviderKind::apns) return say(kind_, Saying::wrong_environment);
       return std::nullopt;
     case Mood::part_wrong:
-      if (apns || world_.chance(0.5)) return std::nullopt;
-      return error(401, "THIRD_PARTY_AUTH_ERROR", Blame::part, Told::refused);
+      if (kind_ != ProviderKind::fcm || world_.chance(0.5)) return std::nullopt;
+      return say(kind_, Saying::wrong_part);
     case Mood::no_receipts: {
       if (world_.chance(0.3)) return std::nullopt;
       Reply r{.told = Told::no_receipt, .processed = world_.chance(0.8)};
@@ -166,14 +129,15 @@ std::optional<Reply> Service::by_token(const std::string& token) {
   const auto found = tokens_.find(token);
   if (found == tokens_.end()) return std::nullopt;
   const TokenTruth& truth = found->second;
-  const bool apns = kind_ == ProviderKind::apns;
-  if (truth.mismatch)
-    return apns ? error(400, "DeviceTokenNotForTopic", Blame::mismatch, Told::refused)
-                : error(403, "SENDER_ID_MISMATCH", Blame::mismatch, Told::refused);
+  if (truth.mismatch) return say(kind_, Saying::mismatch);
   if (!truth.dead_since || *truth.dead_since > world_.true_wall()) return std::nullopt;
-  if (!apns) return error(404, "UNREGISTERED", Blame::device, Told::refused);
-  if (world_.chance(0.2)) return error(400, "BadDeviceToken", Blame::device, Told::refused);
-  Reply r = error(410, "Unregistered", Blame::device, Told::refused);
+  Reply r = say(kind_, Saying::dead);
+  if (kind_ != ProviderKind::apns) return r;
+  if (world_.chance(0.2)) {  // the same words, and it is the device's fault
+    r = say(kind_, Saying::wrong_environment);
+    r.blame = Blame::device;
+    return r;
+  }
   const auto ms = std::chrono::floor<std::chrono::milliseconds>(*truth.dead_since);
   r.dead_since = WallTime(ms.time_since_epoch());
   r.answer.body = R"({"reason":"Unregistered","timestamp":)" +
@@ -183,40 +147,15 @@ std::optional<Reply> Service::by_token(const std::string& token) {
 
 Reply Service::accept() {
   Reply r{.told = Told::sent, .processed = true};
-  r.answer.status = 200;
-  const std::uint64_t n = ++receipts_;
-  if (kind_ == ProviderKind::apns) {
-    r.answer.headers.add("apns-id", apns_id(n));
-  } else {
-    r.answer.body = R"({"name":"projects/demo-1/messages/)" + std::to_string(n) + "\"}";
-  }
-  return r;
-}
-
-Reply Service::error(int status, std::string_view code, Blame blame, Told told) const {
-  Reply r{.told = told, .blame = blame};
-  r.answer.status = status;
-  if (kind_ == ProviderKind::apns) {
-    r.answer.body = R"({"reason":")" + std::string(code) + "\"}";
-  } else {
-    r.answer.body = fcm_error(status, code, "no");
-  }
-  return r;
-}
-
-Reply Service::stale() const {
-  const bool apns = kind_ == ProviderKind::apns;
-  Reply r = apns ? error(403, "ExpiredProviderToken", Blame::credential, Told::refused)
-                 : error(401, "", Blame::credential, Told::refused);
-  r.wide = true;
+  r.answer = acceptance(kind_, ++receipts_);
   return r;
 }
 
 Reply Service::server_error() {
-  const bool apns = kind_ == ProviderKind::apns;
   static constexpr std::array<int, 4> kStatuses{500, 502, 503, 504};
-  Reply r = apns ? error(500, "InternalServerError", Blame::nobody, Told::maybe_sent)
-                 : error(kStatuses[world_.below(4)], "INTERNAL", Blame::nobody, Told::maybe_sent);
+  Reply r = say(kind_, Saying::server_error);
+  if (kind_ == ProviderKind::fcm)
+    r.answer = server_error_with(kind_, kStatuses[world_.below(kStatuses.size())]);
   r.processed = world_.chance(0.5);
   return r;
 }
@@ -237,13 +176,13 @@ Reply Service::odd() {
       r.answer.body = "<html>oops</html>";
       return r;
     case 3:  // a code that nobody knows
-      return error(418, "Teapot", Blame::message, Told::refused);
+      return say(kind_, Saying::unknown_code);
     case 4:
       r = {.told = Told::maybe_sent, .processed = false};
       r.answer.status = 101;
       return r;
     default:
-      return error(500, "Unregistered", Blame::nobody, Told::maybe_sent);
+      return say(kind_, Saying::dead_in_a_server_error);
   }
 }
 

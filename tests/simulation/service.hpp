@@ -1,6 +1,5 @@
 // The providers as they are in truth: which tokens are dead, which credentials are good, and what
-// they answer, in the bytes that APNs, FCM and Google's token endpoint really use. Knows nothing of
-// the engine.
+// they answer, in the words of dialect.hpp. Knows nothing of the engine.
 #pragma once
 
 #include <cstdint>
@@ -117,11 +116,9 @@ class Service {
   [[nodiscard]] Found find(const std::string& reference);
 
  private:
-  [[nodiscard]] std::optional<Reply> by_mood(const HttpRequest& request);
+  [[nodiscard]] std::optional<Reply> by_mood();
   [[nodiscard]] std::optional<Reply> by_token(const std::string& token);
   [[nodiscard]] Reply accept();
-  [[nodiscard]] Reply error(int status, std::string_view code, Blame blame, Told told) const;
-  [[nodiscard]] Reply stale() const;
   void make_stale();
   [[nodiscard]] bool takes_time_of(const std::string& authorization) const;
   [[nodiscard]] Reply odd();

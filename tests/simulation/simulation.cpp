@@ -108,11 +108,13 @@ void Simulation::prepare() {
     for (const std::string& marker : plan_.refused_content) services_[i]->refuse_content(marker);
   }
   book_.set_providers(std::move(facts));
-  for (const TokenPlan& t : plan_.tokens) {
-    TokenTruth& truth = services_[t.provider]->token(t.text);
-    if (t.dead) truth.dead_since = world_.true_wall() - t.dead_for;
-    truth.mismatch = t.mismatch;
-  }
+  for (const TokenPlan& t : plan_.tokens)
+    for (std::size_t i = 0; i < services_.size(); ++i) {
+      if (i != t.provider && !plan_.routed) continue;
+      TokenTruth& truth = services_[i]->token(t.text);
+      if (t.dead) truth.dead_since = world_.true_wall() - t.dead_for;
+      truth.mismatch = t.mismatch;
+    }
   for (std::size_t c = 0; c < plan_.classes.size(); ++c) {
     server_.queue(c).ack_wait = plan_.classes[c].ack_wait;
     server_.queue(c).max_ack_pending = plan_.classes[c].max_ack_pending;
