@@ -97,6 +97,7 @@ class Engine {
   [[nodiscard]] Result<void> read(HeldMessage& held, const ClassPolicy& policy);
   [[nodiscard]] Result<void> resolve(const Notification& note, const ClassPolicy& policy);
   void add_delivery(HeldMessage& held, std::uint16_t target, Resolved&& resolved);
+  [[nodiscard]] bool is_named(const Delivery& delivery) const;
   void forget_other_incarnations();
   void give_credit();
   [[nodiscard]] bool may_pull(ClassIndex message_class) const;
@@ -236,6 +237,7 @@ class Engine {
   std::vector<LaneReply> replies_{};
   std::vector<Message> arrived_{};
   std::vector<Resolved> resolved_{};
+  std::vector<Key> named_{};
   std::vector<Confirmation> confirmations_{};
 };
 
