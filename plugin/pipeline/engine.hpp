@@ -149,6 +149,7 @@ class Engine {
   void heed(ProviderState& provider, Delivery& delivery, const Verdict& verdict);
   void settle(Delivery& delivery);
   void on_settled(Delivery& delivery, const Settled& settled);
+  void show(const Delivery& delivery, const Settled& settled) const;
   void copy(Delivery& delivery, CopyOf copy_of, std::string reason);
   [[nodiscard]] Publication copy_of(const Delivery& delivery) const;
   void publish_copy(Delivery& delivery);

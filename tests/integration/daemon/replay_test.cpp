@@ -14,9 +14,6 @@ namespace {
 using ::testing::Not;
 
 class ReplayTest : public DaemonTest {
-  const std::unique_ptr<Clock> clock_ = make_system_clock();
-  const std::unique_ptr<Log> log_ = make_null_log();
-
  protected:
   [[nodiscard]] std::uint64_t letters() {
     return api("STREAM.INFO.SENDONCE_DLQ").value("/state/messages"_json_pointer, std::uint64_t{0});
@@ -54,6 +51,9 @@ class ReplayTest : public DaemonTest {
     const Ran ran = sendonce({"inspect", key, "--json"});
     return Json::parse(ran.text.substr(0, ran.text.find('\n')), nullptr, false);
   }
+
+  const std::unique_ptr<Clock> clock_ = make_system_clock();
+  const std::unique_ptr<Log> log_ = make_null_log();
 };
 
 TEST_F(ReplayTest, OnlyTheLettersTargetGetsARequest) {
