@@ -18,6 +18,15 @@ struct Overloaded : F... {
   using F::operator()...;
 };
 
+// What became of a decision, for the audit.
+std::string told(const ResolveDecision& decision, std::string_view before) {
+  if (!decision.reply.refused.empty()) return "refused: " + decision.reply.refused;
+  std::string out = "done";
+  if (!decision.write) return out += ", was so already";
+  out.append(", ").append(before).append(" -> ");
+  return out += name(decision.write->state);
+}
+
 }  // namespace
 
 WallTime memory_clock(WallTime now, WallTime newest_stored) {
@@ -54,6 +63,14 @@ Result<LedgerReply> Batch::apply(const TicketedRequest& request) {
                           FoundDevice found;
                           SO_TRY(found.row, store_.device(r.hash));
                           return found;
+                        },
+                        [&](const NoteAudit& r) -> Result<LedgerReply> {
+                          SO_CHECK(note_audit(r.entry, r.entry.result));
+                          return AuditNoted{};
+                        },
+                        [&](const AuditRead& r) -> Result<LedgerReply> {
+                          SO_TRY(AuditPage page, store_.read_audit(r));
+                          return page;
                         },
                     },
                     request.request);
@@ -149,12 +166,18 @@ Result<LedgerReply> Batch::apply_dead_letter_done(const DeadLetterDone& done) {
 
 Result<LedgerReply> Batch::apply_resolve(const Resolve& request) {
   SO_TRY(auto found, store_.find(request.scope, request.key));
-  if (!found) return decide_resolve(std::nullopt, request, context(), {}).reply;
+  if (!found) {
+    ResolveDecision none = decide_resolve(std::nullopt, request, context(), {});
+    if (request.audit) SO_CHECK(note_audit(*request.audit, told(none, "")));
+    return std::move(none.reply);
+  }
   const RowId id = found->id;
   const auto due_before = due_time(found->row, life_.incarnation);
+  const std::string_view before = name(found->row.state);
   const bool open_before = !has_ended(found->row.state);
   ResolveDecision decision =
       decide_resolve(std::move(found->row), request, context(), store_.adopted_at(request.scope));
+  if (request.audit) SO_CHECK(note_audit(*request.audit, told(decision, before)));
   if (!decision.write) return std::move(decision.reply);
   SO_CHECK(store_.update(id, *decision.write, request.key));
   track(id, due_before, open_before, *decision.write);
@@ -162,10 +185,28 @@ Result<LedgerReply> Batch::apply_resolve(const Resolve& request) {
   return std::move(decision.reply);
 }
 
+// An entry once, whatever a repeated commit makes of its request: the first says what it changed.
+Result<void> Batch::note_audit(AuditEntry entry, std::string result) {
+  SO_TRY(AuditPage newest, store_.read_audit({.max_entries = 1}));
+  if (!newest.entries.empty()) {
+    AuditEntry& last = newest.entries.front();
+    entry.seq = last.seq;
+    entry.result = last.result;
+    if (encode_audit(entry) == encode_audit(last)) return {};
+  }
+  entry.result = std::move(result);
+  return store_.append_audit(entry);
+}
+
 // Whoever says so knows more than the last answer of a provider: no rule but the last word.
 Result<LedgerReply> Batch::apply_set_device(const SetDevice& request) {
   FoundDevice before;
   SO_TRY(before.row, store_.device(request.hash));
+  if (request.audit) {
+    std::string result = "done, was ";
+    result += before.row ? name(before.row->state) : "active";
+    SO_CHECK(note_audit(*request.audit, std::move(result)));
+  }
   DeviceRow row{.since = now_};
   if (request.state) {
     row.state = *request.state;

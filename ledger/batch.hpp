@@ -51,6 +51,7 @@ class Batch {
   Result<LedgerReply> apply_dead_letter_done(const DeadLetterDone& done);
   Result<LedgerReply> apply_resolve(const Resolve& request);
   Result<LedgerReply> apply_set_device(const SetDevice& request);
+  Result<void> note_audit(AuditEntry entry, std::string result);
   Result<LedgerReply> apply_sweep(const Sweep& sweep);
   Result<void> sweep_due(std::size_t max, Swept& swept);
   Result<void> note_device(const Settlement& settlement, const std::string& ref,

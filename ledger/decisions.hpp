@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "ledger/audit.hpp"
 #include "ledger/device.hpp"
 #include "ledger/row.hpp"
 #include "plugin/core/clock.hpp"
@@ -30,7 +31,8 @@ struct Resolve {
   Duration expires{};                   // resend, replay: no attempt starts later than that
   WallTime not_after{WallTime::max()};  // nor than this
   Duration retention{};
-  std::string text{};  // who and why: stored with the row and told in its event
+  std::string text{};                 // who and why: stored with the row and told in its event
+  std::optional<AuditEntry> audit{};  // kept with what came of it, in the same transaction
 };
 
 // What a person, or the application, says of a device. Without a state it is active again.
@@ -40,6 +42,7 @@ struct SetDevice {
   std::string provider{};
   std::optional<DeviceState> state{};
   std::string text{};  // who and why
+  std::optional<AuditEntry> audit{};
 };
 struct FindDevice {
   DeviceHash hash{};

@@ -118,8 +118,9 @@ struct Find {
   Key key{};
 };
 
-using LedgerRequest = std::variant<ClaimRequest, Settlement, DeadLetterDone, OutboxRead,
-                                   OutboxRemove, Sweep, Find, Resolve, SetDevice, FindDevice>;
+using LedgerRequest =
+    std::variant<ClaimRequest, Settlement, DeadLetterDone, OutboxRead, OutboxRemove, Sweep, Find,
+                 Resolve, SetDevice, FindDevice, NoteAudit, AuditRead>;
 
 struct TicketedRequest {
   Ticket ticket{};
@@ -188,8 +189,8 @@ struct Found {
   std::unique_ptr<Row> row{};  // null: none. Apart, since a row would make every reply large
 };
 
-using LedgerReply =
-    std::variant<ClaimReply, Settled, Removed, OutboxPage, Swept, Found, Resolved, FoundDevice>;
+using LedgerReply = std::variant<ClaimReply, Settled, Removed, OutboxPage, Swept, Found, Resolved,
+                                 FoundDevice, AuditNoted, AuditPage>;
 
 struct TicketedReply {
   Ticket ticket{};

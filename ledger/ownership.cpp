@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -94,6 +95,22 @@ constexpr std::array kUnfit{
 constexpr std::uint64_t kTmpfs = 0x01021994;
 constexpr std::uint64_t kRamfs = 0x858458F6;
 
+// 0, or why not. Who only looks is done in a moment (a doctor) or keeps its lock for as long as it
+// reads (an export): a daemon that starts is worth waiting for, for a while.
+int lock_file(int fd, OwnerLock::Mode mode) {
+  constexpr int kTries = 500;
+  constexpr int kPauseMs = 20;
+  const bool looks = mode == OwnerLock::Mode::look;
+  for (int tries = 1; ::flock(fd, (looks ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0; ++tries) {
+    if (errno != EWOULDBLOCK || looks || tries == kTries) return errno;
+    // An owner is there for as long as it lives, and says so at once.
+    if (::flock(fd, LOCK_SH | LOCK_NB) != 0) return errno;
+    ::flock(fd, LOCK_UN);
+    ::poll(nullptr, 0, kPauseMs);
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<OwnerLock> OwnerLock::take(const std::string& directory, Mode mode) {
@@ -109,8 +126,7 @@ Result<OwnerLock> OwnerLock::take(const std::string& directory, Mode mode) {
   }
   SO_CHECK(enter_registry(file.get(), path));
   OwnerLock lock(std::move(file));
-  if (::flock(lock.file_.get(), LOCK_EX | LOCK_NB) != 0) {
-    const int why = errno;
+  if (const int why = lock_file(lock.file_.get(), mode); why != 0) {
     if (why != EWOULDBLOCK) return fail(Errc::unavailable, path + ": " + std::strerror(why));
     return fail(Errc::busy,
                 path + ": the ledger belongs to " + holder(lock.file_.get()) +

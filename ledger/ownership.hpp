@@ -23,9 +23,10 @@ class OwnerLock {
   enum class Mode : std::uint8_t {
     create,  // makes the lock file if need be
     own,     // the file has to be there
-    look,    // likewise; leaves no pid behind
+    look,    // likewise; leaves no pid behind. Several may look at a time
   };
-  // busy: held, by another process (named) or by this one. Any thread.
+  // An owner waits for those that only look, for 10 s at most. busy: held, by another process
+  // (named) or by this one. Any thread.
   [[nodiscard]] static Result<OwnerLock> take(const std::string& directory, Mode mode);
 
   OwnerLock(OwnerLock&& other) noexcept;

@@ -60,6 +60,10 @@ class Store {
   [[nodiscard]] virtual Result<OutboxPage> read_outbox(const OutboxRead& read) = 0;
   [[nodiscard]] virtual Result<void> remove_outbox(OutboxSeq seq) = 0;
 
+  // Under the next sequence; the oldest go when there are more than kAuditKept.
+  [[nodiscard]] virtual Result<void> append_audit(const AuditEntry& entry) = 0;
+  [[nodiscard]] virtual Result<AuditPage> read_audit(const AuditRead& read) = 0;
+
   [[nodiscard]] virtual std::optional<WallTime> adopted_at(ScopeIndex scope) const = 0;
 };
 

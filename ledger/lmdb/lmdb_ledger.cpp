@@ -208,7 +208,9 @@ std::unexpected<Error> LmdbLedger::give_up(Batch& work, LmdbStore& store, Error 
 }
 
 Result<void> LmdbLedger::recover() {
+  recovering_ = true;
   const std::unique_lock alone(open_mutex_);
+  recovering_ = false;
   open_.reset();
   return open_environment(false);
 }
@@ -296,19 +298,34 @@ std::size_t LmdbLedger::index_bytes() const {
   return bytes;
 }
 
-Result<void> LmdbLedger::scan(const RowFilter& filter, const RowVisitor& visit) const {
+Result<void> LmdbLedger::scan_beside_recovery(
+    const ScanGoesOn& goes_on,
+    const std::function<Result<void>(const Open&, const ScanGoesOn&)>& scan) const {
   const std::shared_lock open_stays(open_mutex_);
   if (!open_) return fail(Errc::unavailable, "ledger: not open");
-  std::vector<ScanTable> tables;
-  for (const RowTable& table : open_->tables.rows)
-    tables.push_back({.scope = table.scope(), .table = table.table()});
-  return scan_rows(open_->env, tables, filter, visit);
+  bool in_the_way = false;
+  SO_CHECK(scan(*open_, [&] {
+    in_the_way = recovering_;
+    return !in_the_way && (!goes_on || goes_on());
+  }));
+  if (in_the_way) return fail(Errc::unavailable, "ledger: it is being recovered, ask again");
+  return {};
 }
 
-Result<void> LmdbLedger::scan_devices(const DeviceVisitor& visit) const {
-  const std::shared_lock shared(open_mutex_);
-  if (!open_) return fail(Errc::unavailable, "ledger: not open");
-  return scan_device_table(open_->env, open_->tables.devices, visit);
+Result<void> LmdbLedger::scan(const RowFilter& filter, const RowVisitor& visit,
+                              const ScanGoesOn& goes_on) const {
+  return scan_beside_recovery(goes_on, [&](const Open& open, const ScanGoesOn& on) {
+    std::vector<ScanTable> tables;
+    for (const RowTable& table : open.tables.rows)
+      tables.push_back({.scope = table.scope(), .table = table.table()});
+    return scan_rows(open.env, tables, filter, visit, on);
+  });
+}
+
+Result<void> LmdbLedger::scan_devices(const DeviceVisitor& visit, const ScanGoesOn& goes_on) const {
+  return scan_beside_recovery(goes_on, [&](const Open& open, const ScanGoesOn& on) {
+    return scan_device_table(open.env, open.tables.devices, visit, on);
+  });
 }
 
 Result<void> LmdbLedger::close_cleanly() {

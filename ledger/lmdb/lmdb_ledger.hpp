@@ -4,7 +4,9 @@
 // commit() and recover() belong to one thread; scan() may be called from any.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <shared_mutex>
@@ -41,9 +43,12 @@ class LmdbLedger final : public Ledger {
   [[nodiscard]] const LedgerSecret& secret() const { return secret_; }
   [[nodiscard]] std::size_t index_bytes() const;
 
-  // Any thread. Blocks a recover() for as long as it runs, a commit() never.
-  [[nodiscard]] Result<void> scan(const RowFilter& filter, const RowVisitor& visit) const;
-  [[nodiscard]] Result<void> scan_devices(const DeviceVisitor& visit) const;
+  // Any thread. Never blocks a commit(), and a recover() for one transaction of the scan only: then
+  // it ends, unavailable. `goes_on`: see scan_rows().
+  [[nodiscard]] Result<void> scan(const RowFilter& filter, const RowVisitor& visit,
+                                  const ScanGoesOn& goes_on = {}) const;
+  [[nodiscard]] Result<void> scan_devices(const DeviceVisitor& visit,
+                                          const ScanGoesOn& goes_on = {}) const;
 
  private:
   struct Open;  // the environment and its tables
@@ -57,6 +62,11 @@ class LmdbLedger final : public Ledger {
   Result<void> check_keys();
   Result<void> rebuild();
   Result<void> close_cleanly();
+
+  // Runs `scan` with a `goes_on` that also ends it for a recovery.
+  Result<void> scan_beside_recovery(
+      const ScanGoesOn& goes_on,
+      const std::function<Result<void>(const Open&, const ScanGoesOn&)>& scan) const;
 
   std::unexpected<Error> give_up(Batch& work, LmdbStore& store, Error error);
   Result<void> reserve_serials(const LmdbTxn& txn, std::size_t requests);
@@ -81,6 +91,7 @@ class LmdbLedger final : public Ledger {
   std::optional<WallTime> disk_looked_at_{};
   bool lost_ = false;                       // a commit ended in doubt: only recover() helps
   mutable std::shared_mutex open_mutex_{};  // shared by scans, alone for recover()
+  std::atomic<bool> recovering_{false};     // scans have to make room
   std::unique_ptr<Open> open_;
 };
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "ledger/lmdb/audit_table.hpp"
 #include "ledger/outbox_codec.hpp"
 #include "plugin/core/assert.hpp"
 
@@ -116,6 +117,14 @@ Result<void> LmdbStore::remove_outbox(OutboxSeq seq) {
   const int rc = mdb_del(txn_.get(), tables_.outbox, &k, nullptr);
   if (rc != 0 && rc != MDB_NOTFOUND) return lmdb_fail("delete from outbox", rc);
   return {};
+}
+
+Result<void> LmdbStore::append_audit(const AuditEntry& entry) {
+  return append_audit_entry(txn_, tables_.audit, entry);
+}
+
+Result<AuditPage> LmdbStore::read_audit(const AuditRead& read) {
+  return read_audit_table(txn_, tables_.audit, read);
 }
 
 std::optional<WallTime> LmdbStore::adopted_at(ScopeIndex scope) const {

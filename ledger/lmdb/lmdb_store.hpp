@@ -24,6 +24,8 @@ class LmdbStore final : public Store {
   [[nodiscard]] Result<void> append_outbox(const OutboxEntry& entry) override;
   [[nodiscard]] Result<OutboxPage> read_outbox(const OutboxRead& read) override;
   [[nodiscard]] Result<void> remove_outbox(OutboxSeq seq) override;
+  [[nodiscard]] Result<void> append_audit(const AuditEntry& entry) override;
+  [[nodiscard]] Result<AuditPage> read_audit(const AuditRead& read) override;
   [[nodiscard]] std::optional<WallTime> adopted_at(ScopeIndex scope) const override;
 
   // Warms up the index for a batch that is about to be applied.

@@ -30,12 +30,14 @@ namespace sendonce {
 [[nodiscard]] Result<std::uint64_t> bytes_in_use(const LmdbTxn& txn, std::vector<MDB_dbi> tables);
 inline constexpr const char* kOutboxTable = "outbox";
 inline constexpr const char* kDeviceTable = "devices";
+inline constexpr const char* kAuditTable = "audit";
 inline constexpr unsigned kTablesMax = 256;
 
 struct LmdbTables {
   MetaTable meta;
   MDB_dbi outbox = 0;
   MDB_dbi devices = 0;
+  MDB_dbi audit = 0;
   // The configured scopes in their order, then those that no class uses any more.
   std::vector<RowTable> rows{};
   std::vector<std::optional<WallTime>> adopted{};

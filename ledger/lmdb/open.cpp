@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ledger/lmdb/audit_table.hpp"
 #include "ledger/lmdb/data_file.hpp"
 #include "ledger/lmdb/files.hpp"
 #include "ledger/lmdb/key_record.hpp"
@@ -179,6 +180,7 @@ Result<std::vector<std::string>> accept_keys(const LedgerOptions& options, const
 struct LedgerReader::Open {
   LmdbEnv env;
   std::vector<ScanTable> tables{};
+  std::optional<MDB_dbi> audit{};
 };
 
 LedgerReader::LedgerReader(OwnerLock lock) : lock_(std::move(lock)) {}
@@ -218,6 +220,10 @@ Result<void> LedgerReader::read(const std::string& directory) {
     stats_.rows += rows;
   }
   if (auto devices = open_table(txn, kDeviceTable, 0)) all.push_back(*devices);
+  if (auto audit = open_table(txn, kAuditTable, MDB_INTEGERKEY)) {
+    all.push_back(*audit);
+    open_->audit = *audit;
+  }
   stats_.map_bytes = file.map_bytes;
   // A ledger that has never been opened has no outbox yet.
   if (auto outbox = open_table(txn, kOutboxTable, MDB_INTEGERKEY)) {
@@ -235,6 +241,12 @@ Result<void> LedgerReader::read(const std::string& directory) {
 
 Result<void> LedgerReader::scan(const RowFilter& filter, const RowVisitor& visit) const {
   return scan_rows(open_->env, open_->tables, filter, visit);
+}
+
+Result<AuditPage> LedgerReader::audit(const AuditRead& read) const {
+  if (!open_->audit) return AuditPage{};
+  SO_TRY(const LmdbTxn txn, LmdbTxn::begin(open_->env, MDB_RDONLY));
+  return read_audit_table(txn, *open_->audit, read);
 }
 
 std::vector<std::string> LedgerReader::scopes() const {

@@ -59,6 +59,8 @@ class LedgerReader {
   ~LedgerReader();
 
   [[nodiscard]] Result<void> scan(const RowFilter& filter, const RowVisitor& visit) const;
+  // The newest first; nothing of a ledger of an older version, which has no such table.
+  [[nodiscard]] Result<AuditPage> audit(const AuditRead& read) const;
   [[nodiscard]] const LedgerStats& stats() const { return stats_; }
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] Incarnation incarnation() const { return incarnation_; }

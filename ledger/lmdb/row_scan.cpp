@@ -79,22 +79,26 @@ Result<Devices> read_devices(const LmdbEnv& env, MDB_dbi table,
 
 }  // namespace
 
-Result<void> scan_device_table(const LmdbEnv& env, MDB_dbi table, const DeviceVisitor& visit) {
+Result<void> scan_device_table(const LmdbEnv& env, MDB_dbi table, const DeviceVisitor& visit,
+                               const ScanGoesOn& goes_on) {
   std::optional<DeviceHash> after;
-  for (;;) {
+  while (!goes_on || goes_on()) {
     SO_TRY(const Devices devices, read_devices(env, table, after));
     if (devices.empty()) return {};
     for (const auto& [hash, row] : devices)
       if (!visit(hash, row)) return {};
     after = devices.back().first;
   }
+  return {};
 }
 
 Result<void> scan_rows(const LmdbEnv& env, const std::vector<ScanTable>& tables,
-                       const RowFilter& filter, const RowVisitor& visit) {
+                       const RowFilter& filter, const RowVisitor& visit,
+                       const ScanGoesOn& goes_on) {
   for (const ScanTable& table : tables) {
     if (filter.scope && table.scope != *filter.scope) continue;
     for (Chunk chunk; !chunk.last;) {
+      if (goes_on && !goes_on()) return {};
       SO_TRY(chunk, read_chunk(env, table, filter, chunk.next));
       for (const Row& row : chunk.matches) {
         if (!visit(table.scope, row)) return {};

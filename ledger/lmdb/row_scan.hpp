@@ -35,12 +35,16 @@ struct ScanTable {
   std::string scope{};
   MDB_dbi table = 0;
 };
+// Asked before each transaction, of 20,000 rows at most: false ends the scan.
+using ScanGoesOn = std::function<bool()>;
 [[nodiscard]] Result<void> scan_rows(const LmdbEnv& env, const std::vector<ScanTable>& tables,
-                                     const RowFilter& filter, const RowVisitor& visit);
+                                     const RowFilter& filter, const RowVisitor& visit,
+                                     const ScanGoesOn& goes_on = {});
 
 // In the order of their hashes. False ends the scan.
 using DeviceVisitor = std::function<bool(const DeviceHash& hash, const DeviceRow& row)>;
 [[nodiscard]] Result<void> scan_device_table(const LmdbEnv& env, MDB_dbi table,
-                                             const DeviceVisitor& visit);
+                                             const DeviceVisitor& visit,
+                                             const ScanGoesOn& goes_on = {});
 
 }  // namespace sendonce

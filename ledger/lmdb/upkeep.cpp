@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "ledger/device.hpp"
+#include "ledger/lmdb/audit_table.hpp"
 #include "ledger/lmdb/data_file.hpp"
 #include "ledger/lmdb/files.hpp"
 #include "ledger/lmdb/lmdb_tables.hpp"
@@ -56,12 +57,14 @@ struct Tables {
   // A ledger that has never been opened has neither.
   std::optional<MDB_dbi> devices{};
   std::optional<MDB_dbi> outbox{};
+  std::optional<MDB_dbi> audit{};
 
   [[nodiscard]] std::vector<MDB_dbi> all() const {
     std::vector<MDB_dbi> tables{meta};
     for (const ScanTable& r : rows) tables.push_back(r.table);
     if (devices) tables.push_back(*devices);
     if (outbox) tables.push_back(*outbox);
+    if (audit) tables.push_back(*audit);
     return tables;
   }
 };
@@ -83,6 +86,7 @@ Result<Tables> open_tables(const LmdbTxn& txn) {
   }
   if (auto devices = open_table(txn, kDeviceTable, 0)) tables.devices = *devices;
   if (auto outbox = open_table(txn, kOutboxTable, MDB_INTEGERKEY)) tables.outbox = *outbox;
+  if (auto audit = open_table(txn, kAuditTable, MDB_INTEGERKEY)) tables.audit = *audit;
   return tables;
 }
 
@@ -189,11 +193,21 @@ Examine outbox_examiner(LedgerCheck& check) {
   };
 }
 
+Examine audit_examiner(LedgerCheck& check) {
+  return [&check](std::string_view key, std::string_view value) -> Result<void> {
+    ++check.audit;
+    SO_TRY(const std::uint64_t sequence, sequence_of(key));
+    SO_CHECK(decode_audit(AuditSeq(sequence), value));
+    return {};
+  };
+}
+
 Result<void> examine_all(Examination& examination, const Tables& tables, LedgerCheck& check) {
   for (const ScanTable& rows : tables.rows)
     SO_CHECK(examination.table("rows of " + rows.scope, rows.table, row_examiner(check)));
   if (tables.devices)
     SO_CHECK(examination.table("devices", *tables.devices, device_examiner(check)));
+  if (tables.audit) SO_CHECK(examination.table("audit", *tables.audit, audit_examiner(check)));
   if (!tables.outbox) return {};
   return examination.table("outbox", *tables.outbox, outbox_examiner(check));
 }
@@ -264,6 +278,9 @@ Result<LedgerSizes> ledger_sizes(const std::string& directory) {
   if (tables.outbox) {
     SO_TRY(sizes.outbox, entries(txn, *tables.outbox));
   }
+  if (tables.audit) {
+    SO_TRY(sizes.audit, entries(txn, *tables.audit));
+  }
   SO_TRY(sizes.used_bytes, bytes_in_use(txn, tables.all()));
   return sizes;
 }
@@ -290,6 +307,18 @@ Result<void> scan_ledger(const std::string& directory, const RowVisitor& visit) 
   SO_TRY(const Tables tables, open_tables(txn));
   if (const int rc = txn.commit(); rc != 0) return lmdb_fail("commit", rc);
   return scan_rows(reading.env, tables.rows, {}, visit);
+}
+
+Result<void> scan_audit(const std::string& directory, const AuditVisitor& visit) {
+  SO_TRY(const Reading reading, open_reading(directory));
+  SO_TRY(const LmdbTxn txn, LmdbTxn::begin(reading.env, MDB_RDONLY));
+  SO_TRY(const Tables tables, open_tables(txn));
+  if (!tables.audit) return {};
+  // Few enough to be read at once.
+  SO_TRY(const AuditPage page, read_audit_table(txn, *tables.audit, {.max_entries = kAuditKept}));
+  for (auto entry = page.entries.rbegin(); entry != page.entries.rend(); ++entry)
+    if (!visit(*entry)) break;
+  return {};
 }
 
 Result<std::uint64_t> copy_ledger(const std::string& directory, const std::string& to) {

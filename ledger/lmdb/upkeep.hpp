@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ledger/audit.hpp"
 #include "ledger/ledger_options.hpp"
 #include "ledger/lmdb/row_scan.hpp"
 #include "plugin/core/clock.hpp"
@@ -27,6 +28,7 @@ struct LedgerSizes {
   std::uint64_t rows = 0;
   std::uint64_t devices = 0;
   std::uint64_t outbox = 0;
+  std::uint64_t audit = 0;
   std::uint64_t file_bytes = 0;
   std::uint64_t used_bytes = 0;  // of it; the rest is free for new rows
   std::uint64_t map_bytes = 0;
@@ -44,6 +46,7 @@ struct LedgerCheck {
   std::array<std::uint64_t, kStates> by_state{};
   std::uint64_t devices = 0;
   std::uint64_t outbox = 0;
+  std::uint64_t audit = 0;
   std::uint64_t damaged = 0;           // records of any kind
   std::vector<std::string> damages{};  // the first of them, without keys
 
@@ -59,6 +62,10 @@ using CheckProgress = std::function<void(std::uint64_t done, std::uint64_t all)>
 
 // Every row, of all scopes, oldest first within one. False from `visit` ends it.
 [[nodiscard]] Result<void> scan_ledger(const std::string& directory, const RowVisitor& visit);
+
+// Every entry of the audit, oldest first. False from `visit` ends it.
+using AuditVisitor = std::function<bool(const AuditEntry& entry)>;
+[[nodiscard]] Result<void> scan_audit(const std::string& directory, const AuditVisitor& visit);
 
 // Writes a copy as of one moment, without free pages, to `to`, which is made and must not be there
 // (denied). Appears whole or not at all, and is on the disk when this returns. While the daemon

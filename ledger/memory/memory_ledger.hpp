@@ -27,6 +27,7 @@ struct MemoryDisk {
   std::vector<Table> tables{};  // by ScopeIndex
   std::unordered_map<DeviceHash, DeviceRow> devices{};
   std::map<std::uint64_t, OutboxEntry> outbox{};
+  std::map<std::uint64_t, AuditEntry> audit{};
   std::uint32_t incarnation = 0;
   std::uint64_t next_fence = 1;
   std::uint64_t next_outbox = 1;

@@ -122,6 +122,28 @@ Result<void> MemoryStore::remove_outbox(OutboxSeq seq) {
   return {};
 }
 
+Result<void> MemoryStore::append_audit(const AuditEntry& entry) {
+  const std::uint64_t seq = disk_.audit.empty() ? 1 : disk_.audit.rbegin()->first + 1;
+  // Through the codec, which cuts texts: every ledger keeps the same.
+  SO_TRY(AuditEntry kept, decode_audit(AuditSeq(seq), encode_audit(entry)));
+  disk_.audit.emplace(seq, std::move(kept));
+  undo_.emplace_back([this, seq] { disk_.audit.erase(seq); });
+  if (disk_.audit.size() <= kAuditKept) return {};
+  undo_.emplace_back([this, oldest = disk_.audit.begin()->second] {
+    disk_.audit.emplace(oldest.seq.get(), oldest);
+  });
+  disk_.audit.erase(disk_.audit.begin());
+  return {};
+}
+
+Result<AuditPage> MemoryStore::read_audit(const AuditRead& read) {
+  AuditPage page;
+  for (auto at = disk_.audit.lower_bound(read.before.get());
+       at != disk_.audit.begin() && page.entries.size() < read.max_entries;)
+    page.entries.push_back((--at)->second);
+  return page;
+}
+
 std::optional<WallTime> MemoryStore::adopted_at(ScopeIndex scope) const {
   return disk_.tables.at(scope.get()).adopted_at;
 }

@@ -73,6 +73,7 @@ int list(const Common& common, const RowsOptions& options);
 struct LedgerCliOptions {
   enum class Verb : std::uint8_t { stat, verify, backup, restore, compact, export_rows };
   Verb verb = Verb::stat;
+  bool audit = false;       // export: what people did, instead of the rows
   std::string directory{};  // to write a copy to, to restore from, or to verify instead
 };
 int ledger(const Common& common, const LedgerCliOptions& options);
@@ -86,7 +87,19 @@ int key(const Common& common, const KeyOptions& options);
 // `profiles`: files that describe more providers (classifiers/profiles).
 int classify_jsonl(const std::vector<std::string>& profiles);
 int status(const Common& common);
-int reload(const Common& common);
+struct ReloadOptions {
+  std::string wait{};    // for the daemon's answer; empty: as long as it takes at most
+  std::string reason{};  // for the audit
+};
+int reload(const Common& common, const ReloadOptions& options);
+
+struct AuditOptions {
+  std::string since{};  // a time, or how long ago
+  std::string output = "table";
+  std::int64_t limit = 100;
+  bool offline = false;
+};
+int audit(const Common& common, const AuditOptions& options);
 
 struct DlqOptions {
   std::vector<std::uint64_t> sequences{};  // of letters on the dead-letter stream
@@ -128,12 +141,21 @@ struct PauseOptions {
 };
 int pause(const Common& common, const PauseOptions& options, bool rest);
 
+struct TopOptions {
+  std::string interval = "2s";
+  std::string output = "text";
+  bool once = false;
+};
+int top(const Common& common, const TopOptions& options);
+
 struct TailOptions {
+  std::string what = "outcomes";
   std::string subject{};    // empty: outcomes and device events
   std::uint64_t count = 0;  // 0: until interrupted
   bool payloads = false;    // of what else the subject brings, dead letters above all
 };
 int tail(const Common& common, const TailOptions& options);
+int follow(const Common& common, const TailOptions& options);  // attempts, log: from the daemon
 
 struct DemoOptions {
   std::uint32_t messages = 3000;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <utility>
 
 #include <sysexits.h>
 
@@ -12,6 +13,7 @@
 #include "plugin/cli/output.hpp"
 #include "plugin/core/subject.hpp"
 #include "plugin/core/text.hpp"
+#include "plugin/message/replay.hpp"
 #include "plugin/module/compose.hpp"
 
 namespace sendonce::cli {
@@ -102,11 +104,15 @@ std::string dump(const Json& json) {
 
 // ---- replay -------------------------------------------------------------------------------------
 
-// Headers that are the letter's own stay behind; those that would act on a stream, too.
+// Headers that are the letter's own stay behind; those that would act on a stream, too. The message
+// is for the letter's target alone: others may be forgotten by now. One that could not be decoded
+// is for all of them, unless it was a replay itself.
 MessageHeaders replayed_headers(const Letter& letter) {
   MessageHeaders out;
   for (const auto& [name, value] : letter.headers)
-    if (!name.starts_with("Sendonce-") && !name.starts_with("Nats-")) out.emplace_back(name, value);
+    if (is_replay_header(name) || (!name.starts_with("Sendonce-") && !name.starts_with("Nats-")))
+      out.emplace_back(name, value);
+  if (!letter.key().empty()) out.emplace_back(kReplayHeader, letter.key());
   return out;
 }
 
@@ -137,12 +143,24 @@ Outcome failed_with(const Error& error) {
   return {.done = Done::failed, .text = error.text, .code = exit_code(error.code)};
 }
 
+// A connection that has lost an answer may have been lost with it.
+Result<PubAck> publish_anew(const Desk& desk, const Publication& message) {
+  SO_TRY(ConnectionOptions connection, connection_of(desk.config, credentials_directory()));
+  SO_TRY(const auto client, Publisher::connect(std::move(connection)));
+  return client->publish(message);
+}
+
 Outcome publish_again(const Desk& desk, const Letter& letter, std::string body, std::string id) {
-  const auto stored =
-      desk.client->publish({.subject = std::string(letter.header("Sendonce-Original-Subject")),
+  const Publication message{.subject = std::string(letter.header("Sendonce-Original-Subject")),
                             .message_id = std::move(id),
                             .headers = replayed_headers(letter),
-                            .body = std::move(body)});
+                            .body = std::move(body)};
+  bool first = true;
+  const auto stored = publish_surely([&] {
+    if (std::exchange(first, false)) return desk.client->publish(message);
+    note("letter " + std::to_string(letter.sequence) + ": not confirmed, published once more");
+    return publish_anew(desk, message);
+  });
   if (!stored) {
     Outcome out = failed_with(stored.error());
     out.text +=
@@ -185,6 +203,8 @@ Outcome replay_undecodable(const Desk& desk, const Letter& letter, const DlqOpti
 Outcome replay_one(const Desk& desk, const Letter& letter, const DlqOptions& options) {
   if (std::string why = unfit(desk.config, letter); !why.empty()) return {.text = std::move(why)};
   if (letter.key().empty()) return replay_undecodable(desk, letter, options);
+  // Looked at before the row is opened: a row without a message would wait for nothing.
+  if (with_expiry(letter.body, WallTime{}).empty()) return {.text = "its body is no envelope"};
   AdminRequest request{.verb = "replay",
                        .arguments = {{"key", std::string(letter.key())},
                                      {"class", std::string(letter.message_class())},
@@ -199,8 +219,8 @@ Outcome replay_one(const Desk& desk, const Letter& letter, const DlqOptions& opt
     return {.text = answer->value("refused", "") +
                     (options.force ? "" : "; --force --reason TEXT sends it all the same")};
   const auto deadline = parse_rfc3339(answer->value("deadline", ""));
-  std::string body = deadline ? with_expiry(letter.body, *deadline) : std::string();
-  if (body.empty()) return {.text = "its body is no envelope"};
+  if (!deadline) return failed_with({Errc::corrupt, "the daemon's answer names no deadline"});
+  std::string body = with_expiry(letter.body, *deadline);
   std::string id(letter.key());
   id += ".replay." + std::to_string(answer->value("revision", std::uint32_t{0}));
   return publish_again(desk, letter, std::move(body), std::move(id));

@@ -18,6 +18,7 @@
 #include "plugin/cli/commands.hpp"
 #include "plugin/cli/output.hpp"
 #include "plugin/module/admin_verbs.hpp"
+#include "plugin/module/audit_verbs.hpp"
 #include "plugin/module/compose.hpp"
 
 namespace sendonce::cli {
@@ -54,6 +55,7 @@ Json json_of(const LedgerSizes& s, const std::string& directory) {
           {"rows_by_scope", std::move(scopes)},
           {"devices", s.devices},
           {"outbox", s.outbox},
+          {"audit", s.audit},
           {"file_bytes", s.file_bytes},
           {"used_bytes", s.used_bytes},
           {"map_bytes", s.map_bytes}};
@@ -64,8 +66,8 @@ void print_sizes(const LedgerSizes& s, const std::string& directory) {
               wide(s.incarnation), s.running ? ", a daemon runs on it" : "");
   std::printf("file      %s, %s of it in use, of a map of %s\n", about(s.file_bytes).c_str(),
               about(s.used_bytes).c_str(), about(s.map_bytes).c_str());
-  std::printf("records   %llu rows, %llu devices, %llu batches of events to publish\n",
-              wide(s.rows), wide(s.devices), wide(s.outbox));
+  std::printf("records   %llu rows, %llu devices, %llu batches of events to publish, %llu deeds\n",
+              wide(s.rows), wide(s.devices), wide(s.outbox), wide(s.audit));
   Table table{{"scope", "rows"}};
   for (const LedgerSizes::Scope& scope : s.scopes)
     table.add({scope.name, std::to_string(scope.rows)});
@@ -83,6 +85,7 @@ Json json_of(const LedgerCheck& c, const std::string& directory) {
           {"rows_by_state", std::move(states)},
           {"devices", c.devices},
           {"outbox", c.outbox},
+          {"audit", c.audit},
           {"damaged", c.damaged},
           {"damages", c.damages}};
 }
@@ -91,8 +94,10 @@ int tell_check(const LedgerCheck& c, const std::string& directory, bool json) {
   if (json) {
     std::printf("%s\n", json_of(c, directory).dump().c_str());
   } else {
-    std::printf("%llu rows, %llu devices, %llu batches of events read, each with its checksum\n",
-                wide(c.rows), wide(c.devices), wide(c.outbox));
+    std::printf(
+        "%llu rows, %llu devices, %llu batches of events, %llu deeds read, each with its "
+        "checksum\n",
+        wide(c.rows), wide(c.devices), wide(c.outbox), wide(c.audit));
     for (const std::string& damage : c.damages) std::printf("damaged: %s\n", damage.c_str());
     if (c.sound()) std::printf("%s is sound\n", directory.c_str());
   }
@@ -186,11 +191,16 @@ int compact(const Config& config, const std::string& directory, bool json) {
   return EX_OK;
 }
 
-int export_rows(const std::string& directory) {
-  const auto done = scan_ledger(directory, [](std::string_view scope, const Row& row) {
-    std::printf("%s\n", row_json(scope, row).c_str());
+int export_rows(const std::string& directory, bool audit) {
+  const auto print = [](const std::string& line) {
+    std::printf("%s\n", line.c_str());
     return std::ferror(stdout) == 0;
-  });
+  };
+  const auto done =
+      audit ? scan_audit(directory, [&](const AuditEntry& e) { return print(audit_json(e)); })
+            : scan_ledger(directory, [&](std::string_view scope, const Row& row) {
+                return print(row_json(scope, row));
+              });
   if (!done) return failed(done.error());
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     return failed({Errc::unavailable, "cannot write the rows"});
@@ -226,7 +236,7 @@ int ledger(const Common& common, const LedgerCliOptions& options) {
     case Verb::compact:
       return compact(*config, directory, common.json);
     case Verb::export_rows:
-      return export_rows(directory);
+      return export_rows(directory, options.audit);
   }
   SO_ASSERT(false);
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <nlohmann/json.hpp>
+#include <poll.h>
 
 #include "plugin/core/text.hpp"
 
@@ -140,6 +141,15 @@ Result<void> LetterBox::remove(std::uint64_t sequence) const {
   const Json answer = Json::parse(text, nullptr, false);
   if (answer.is_object() && answer.value("success", false)) return {};
   return fail(Errc::invalid, "letter " + std::to_string(sequence) + " cannot be removed: " + text);
+}
+
+Result<PubAck> publish_surely(const std::function<Result<PubAck>()>& publish, Duration pause) {
+  const auto pause_ms = std::chrono::duration_cast<std::chrono::milliseconds>(pause).count();
+  for (int tries = 1;; ++tries) {
+    auto stored = publish();
+    if (stored || stored.error().code != Errc::unavailable || tries == kPublishTries) return stored;
+    ::poll(nullptr, 0, static_cast<int>(pause_ms));
+  }
 }
 
 std::string with_expiry(std::string_view envelope, WallTime time) {

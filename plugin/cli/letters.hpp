@@ -2,7 +2,9 @@
 // made for it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +53,12 @@ class LetterBox {
 
 // An answer to STREAM.MSG.GET. invalid: it is none.
 [[nodiscard]] Result<std::optional<Letter>> letter_from(std::string_view json);
+
+// Calls `publish` until its message is known to be stored or refused, some times with pauses: it
+// has one id, so that its stream keeps one of it. unavailable: all of them were lost. Blocking.
+inline constexpr int kPublishTries = 6;
+[[nodiscard]] Result<PubAck> publish_surely(const std::function<Result<PubAck>()>& publish,
+                                            Duration pause = std::chrono::seconds(1));
 
 // The envelope with its `expires_at` set to `time`, every other byte as it was: numbers are part of
 // what a repeat is compared by. Empty: it is no JSON object.

@@ -18,6 +18,7 @@
 #include "config/quantity.hpp"
 #include "plugin/broker/nats/publisher.hpp"
 #include "plugin/cli/commands.hpp"
+#include "plugin/cli/operator.hpp"
 #include "plugin/cli/output.hpp"
 #include "plugin/cli/shipped_profiles.hpp"
 #include "plugin/module/admin/admin_client.hpp"
@@ -27,13 +28,18 @@ namespace sendonce::cli {
 namespace {
 
 constexpr Duration kTimeout = std::chrono::seconds(5);
-constexpr Duration kReloadTimeout = std::chrono::seconds(35);  // longer than the daemon takes
+constexpr Duration kReloadTimeout = std::chrono::seconds(45);  // longer than the daemon takes
 
 using Json = nlohmann::ordered_json;
 
 std::string cell(const Json& j, const char* member) {
   const Json& value = j.at(member);
   return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string set_text(const Json& change, const char* member) {
+  const std::string text = cell(change, member);
+  return text.empty() ? "(not set)" : text;
 }
 
 void print_ledger(const Json& l) {
@@ -159,14 +165,25 @@ int status(const Common& common) {
 }
 
 // A file that is wrong is refused here, by line and column; what only the daemon can see, by it.
-int reload(const Common& common) {
+int reload(const Common& common, const ReloadOptions& options) {
   const auto config = load(common.config, Surroundings::ignore);
   if (!config) return EX_CONFIG;
-  auto client = AdminClient::connect(config->instance.socket, kReloadTimeout);
+  Duration patience = kReloadTimeout;
+  if (!options.wait.empty()) {
+    const auto asked = parse_duration(options.wait);
+    if (!asked) return usage_failed("reload", "--wait: " + asked.error().text);
+    patience = *asked;
+  }
+  auto client = AdminClient::connect(config->instance.socket, patience);
   if (!client) return failed(client.error());
-  const auto answer = client->call({.verb = "reload"});
+  const auto answer = client->call(
+      {.verb = "reload", .arguments = {{"by", operator_name()}, {"reason", options.reason}}});
   if (!answer) return failed_config(answer.error());
+  const Json said = Json::parse(*answer, nullptr, false);
   std::puts("reloaded");
+  for (const Json& c : said.is_object() ? said.value("changes", Json::array()) : Json::array())
+    std::printf("  %s: %s -> %s\n", cell(c, "field").c_str(), set_text(c, "before").c_str(),
+                set_text(c, "after").c_str());
   return EX_OK;
 }
 

@@ -30,6 +30,9 @@ struct Commands {
   PauseOptions pause{};
   DeviceOptions device{};
   TailOptions tail{};
+  ReloadOptions reload{};
+  TopOptions top{};
+  AuditOptions audit{};
   DemoOptions demo{};
   BenchOptions bench{};
   BenchLedgerOptions bench_ledger{};
@@ -185,7 +188,8 @@ void add_ledger(CLI::App& app, Commands& c) {
   verb("compact", "Give free pages back to the disk; the daemon is stopped",
        "sendonce ledger compact", Verb::compact);
   verb("export", "Print every row as JSON, one a line; also beside the daemon",
-       "sendonce ledger export > rows.jsonl", Verb::export_rows);
+       "sendonce ledger export > rows.jsonl", Verb::export_rows)
+      ->add_flag("--audit", c.ledger.audit, "What people have done, instead of the rows");
 }
 
 void add_dlq(CLI::App& app, Commands& c) {
@@ -248,6 +252,22 @@ void add_decisions(CLI::App& app, Commands& c) {
   }
 }
 
+void add_audit(CLI::App& app, Commands& c) {
+  auto* a =
+      command(app, "audit", "Show what people have done: who, when, what, why, and the result",
+              "sendonce audit --since 2d");
+  AuditOptions& o = c.audit;
+  a->add_option("--since", o.since, "A time (RFC 3339), or how long ago, as \"2d\"");
+  a->add_option("-o,--output", o.output, "table, json (one list) or jsonl (an object a line)")
+      ->check(CLI::IsMember({"table", "json", "jsonl"}))
+      ->capture_default_str();
+  a->add_option("--limit", o.limit, "At most so many, the newest")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  a->add_flag("--offline", o.offline, "Read the ledger itself; no daemon may run");
+  a->callback([&c] { c.chosen = [&c] { return audit(c.common, c.audit); }; });
+}
+
 void add_device(CLI::App& app, Commands& c) {
   auto* device = command(app, "device", "What the ledger remembers of devices",
                          "sendonce device list --state invalid");
@@ -284,15 +304,37 @@ void add_live_commands(CLI::App& app, Commands& c) {
   s->callback([&c] { c.chosen = [&c] { return status(c.common); }; });
   auto* r =
       command(app, "reload", "Let the daemon read its configuration again; waits for what it says",
-              "sendonce reload");
-  r->callback([&c] { c.chosen = [&c] { return reload(c.common); }; });
-  auto* t = command(app, "tail", "Print events as they are published",
-                    "sendonce tail --subject 'sendonce.outcome.otp.>'");
+              "sendonce reload --wait");
+  r->add_option("--wait", c.reload.wait,
+                "How long to wait for what the daemon says, as \"30s\"; it waits in any case")
+      ->expected(0, 1)
+      ->type_name("DURATION");
+  r->add_option("--reason", c.reload.reason, "Why; kept in the audit");
+  r->callback([&c] { c.chosen = [&c] { return reload(c.common, c.reload); }; });
+  auto* top =
+      command(app, "top", "Show what the daemon does, again and again", "sendonce top --once");
+  top->add_option("--interval", c.top.interval, "Between two looks")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  top->add_flag("--once", c.top.once, "One look, an interval long");
+  top->add_option("-o,--output", c.top.output, "text, or json: a line for each look")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  top->callback([&c] { c.chosen = [&c] { return cli::top(c.common, c.top); }; });
+  auto* t = command(app, "tail", "Print what happens as it happens", "sendonce tail attempts");
+  t->add_option("what", c.tail.what,
+                "outcomes: events from their stream; attempts, log: lines of the daemon")
+      ->check(CLI::IsMember({"outcomes", "attempts", "log"}))
+      ->capture_default_str();
   t->add_option("--subject", c.tail.subject, "Subject; default: outcomes and device events");
   t->add_flag("--payloads", c.tail.payloads,
               "Print the bodies of other messages too: dead letters hold tokens and texts");
   t->add_option("--count", c.tail.count, "End after so many; 0: never")->capture_default_str();
-  t->callback([&c] { c.chosen = [&c] { return tail(c.common, c.tail); }; });
+  t->callback([&c] {
+    c.chosen = [&c] {
+      return c.tail.what == "outcomes" ? tail(c.common, c.tail) : follow(c.common, c.tail);
+    };
+  });
 }
 
 void add_demo(CLI::App& app, Commands& c) {
@@ -396,6 +438,7 @@ int run(int argc, char** argv) {
   add_ledger(app, c);
   add_dlq(app, c);
   add_decisions(app, c);
+  add_audit(app, c);
   add_device(app, c);
   add_live_commands(app, c);
   add_demo(app, c);

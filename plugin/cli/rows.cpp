@@ -72,6 +72,7 @@ class Printer {
   // What the daemon has in hand of the event, from the end of its answer.
   void held(std::string_view result) {
     const Json j = Json::parse(result, nullptr, false);
+    if (j.is_object() && j.contains("ended_early")) note(text_of(j, "ended_early"));
     asked_daemon_ = j.is_object() && j.contains("held");
     for (const Json& d : j.is_object() ? j.value("held", Json::array()) : Json::array()) {
       ++held_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plugin/core/text.hpp"
+#include "plugin/message/replay.hpp"
 
 namespace sendonce {
 namespace {
@@ -90,6 +91,10 @@ Publication dead_letter(const Message& message, std::string_view class_name,
 Publication undecodable_letter(const Message& message, std::string_view class_name,
                                std::string_view stream, std::string_view text) {
   Publication letter = copy_of(message, class_name, kUndecodable, text);
+  // Without it a replay of this letter would be for every target.
+  for (const auto& [header_name, value] : message.headers)
+    if (is_replay_header(header_name))
+      letter.headers.emplace_back(kReplayHeader, publishable(value));
   letter.message_id.append(stream).append(".");
   append_number(letter.message_id, static_cast<std::int64_t>(message.seq.get()));
   letter.message_id.push_back('.');

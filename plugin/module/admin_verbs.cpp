@@ -103,22 +103,25 @@ Result<RowFilter> filter_from(const AdminRequest& request, const LedgerSecret& s
   return filter;
 }
 
-Result<void> list_rows(const LmdbLedger& ledger, const HeldLookup& held,
+Result<void> list_rows(const LmdbLedger& ledger, const HeldLookup& held, const Clock& clock,
                        const AdminRequest& request, AdminReply& reply) {
   SO_TRY(const RowFilter filter, filter_from(request, ledger.secret()));
   SO_TRY(std::int64_t limit, request.number_or("limit", kRowsDefault));
   limit = std::clamp<std::int64_t>(limit, 1, kRowsMax);
   std::int64_t shown = 0;
   bool more = false;
-  SO_CHECK(ledger.scan(filter, [&](std::string_view scope, const Row& row) {
+  ScanLimit time(clock);
+  const auto visit = [&](std::string_view scope, const Row& row) {
     if (shown == limit || !reply.item(row_json(scope, row))) {
       more = true;
       return false;
     }
     ++shown;
     return true;
-  }));
-  Json result{{"rows", shown}, {"more", more}};
+  };
+  SO_CHECK(ledger.scan(filter, visit, [&] { return time.goes_on(); }));
+  Json result{{"rows", shown}, {"more", more || time.cut()}};
+  if (time.cut()) result["ended_early"] = kScanCut;
   if (request.verb == "inspect" && filter.event) result["held"] = held_json(held(*filter.event));
   reply.result(result.dump(-1, ' ', false, Json::error_handler_t::replace));
   return {};

@@ -8,6 +8,8 @@
 
 #include "plugin/core/text.hpp"
 #include "plugin/message/decode.hpp"
+#include "plugin/module/admin_verbs.hpp"
+#include "plugin/module/audit_verbs.hpp"
 
 namespace sendonce {
 namespace {
@@ -98,7 +100,8 @@ Result<void> show(const OperatorView& view, const DeviceHasher& hasher, EngineTh
   return {};
 }
 
-Result<void> list(const LmdbLedger& ledger, const AdminRequest& request, AdminReply& reply) {
+Result<void> list(const LmdbLedger& ledger, const Clock& clock, const AdminRequest& request,
+                  AdminReply& reply) {
   SO_TRY(const std::string wanted, request.text_or("state", ""));
   SO_TRY(std::int64_t limit, request.number_or("limit", kDevicesDefault));
   limit = std::clamp<std::int64_t>(limit, 1, kDevicesMax);
@@ -107,7 +110,8 @@ Result<void> list(const LmdbLedger& ledger, const AdminRequest& request, AdminRe
     return fail(Errc::invalid, "state: one of invalid, mismatch, suspect, revoked");
   std::int64_t shown = 0;
   bool more = false;
-  SO_CHECK(ledger.scan_devices([&](const DeviceHash& hash, const DeviceRow& row) {
+  ScanLimit time(clock);
+  const auto visit = [&](const DeviceHash& hash, const DeviceRow& row) {
     if (state && row.state != *state) return true;
     if (shown == limit || !reply.item(device_json(hash, row).dump())) {
       more = true;
@@ -115,8 +119,11 @@ Result<void> list(const LmdbLedger& ledger, const AdminRequest& request, AdminRe
     }
     ++shown;
     return true;
-  }));
-  reply.result(Json{{"devices", shown}, {"more", more}}.dump());
+  };
+  SO_CHECK(ledger.scan_devices(visit, [&] { return time.goes_on(); }));
+  Json result{{"devices", shown}, {"more", more || time.cut()}};
+  if (time.cut()) result["ended_early"] = kScanCut;
+  reply.result(result.dump());
   return {};
 }
 
@@ -131,12 +138,16 @@ Result<void> set(const OperatorView& view, const DeviceHasher& hasher, EngineThr
   if (!device.provider) return fail(Errc::invalid, "provider: whose device it is (--provider)");
   const OperatorView::Provider& provider = view.providers[*device.provider];
   const std::string note = signed_text("called " + wanted, signature);
+  AuditEntry entry = audit_of(request, view.now);
+  entry.object = hex(device.hash.view());
+  entry.detail = wanted + ", provider " + provider.name;
   SO_TRY(const FoundDevice before,
          ask_ledger<FoundDevice>(engine, SetDevice{.hash = device.hash,
                                                    .kind = provider.kind,
                                                    .provider = provider.name,
                                                    .state = state,
-                                                   .text = note}));
+                                                   .text = note,
+                                                   .audit = std::move(entry)}));
   log.warn("admin.device_set", {{"hash", hex(device.hash.view())}, {"what", note}});
   reply.result(Json{{"hash", hex(device.hash.view())},
                     {"state", wanted},
@@ -152,10 +163,10 @@ bool is_device_verb(std::string_view verb) {
 }
 
 Result<void> serve_devices(const OperatorView& view, const DeviceHasher& hasher,
-                           EngineThread& engine, const LmdbLedger& ledger, Log& log,
-                           const AdminRequest& request, AdminReply& reply) {
+                           EngineThread& engine, const LmdbLedger& ledger, const Clock& clock,
+                           Log& log, const AdminRequest& request, AdminReply& reply) {
   if (request.verb == "device_show") return show(view, hasher, engine, request, reply);
-  if (request.verb == "device_list") return list(ledger, request, reply);
+  if (request.verb == "device_list") return list(ledger, clock, request, reply);
   return set(view, hasher, engine, log, request, reply);
 }
 

@@ -23,7 +23,8 @@ using DeviceHasher =
     std::function<Result<DeviceHash>(std::uint16_t provider, const Target& target)>;
 
 [[nodiscard]] Result<void> serve_devices(const OperatorView& view, const DeviceHasher& hasher,
-                                         EngineThread& engine, const LmdbLedger& ledger, Log& log,
-                                         const AdminRequest& request, AdminReply& reply);
+                                         EngineThread& engine, const LmdbLedger& ledger,
+                                         const Clock& clock, Log& log, const AdminRequest& request,
+                                         AdminReply& reply);
 
 }  // namespace sendonce

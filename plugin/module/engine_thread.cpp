@@ -45,16 +45,16 @@ void EngineThread::loop() {
 }
 
 void EngineThread::run_jobs() {
-  std::vector<std::function<void(Engine&)>> jobs;
+  std::vector<Job> jobs;
   {
     const std::lock_guard lock(mutex_);
     jobs.swap(jobs_);
   }
   if (jobs.empty()) return;
-  for (const auto& job : jobs) job(engine_);
+  for (const Job& job : jobs) job.work(engine_);
   publish_report();
   const std::lock_guard lock(mutex_);
-  jobs_done_ += jobs.size();
+  jobs_done_ = jobs.back().number;
   changed_.notify_all();
 }
 
@@ -72,17 +72,23 @@ std::uint64_t EngineThread::post(std::function<void(Engine&)> job) {
   std::uint64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
-    jobs_.push_back(std::move(job));
     number = ++jobs_posted_;
+    jobs_.push_back({.number = number, .work = std::move(job)});
   }
   transport_.wake();
   return number;
 }
 
-void EngineThread::run(std::function<void(Engine&)> job) {
+Result<void> EngineThread::run(std::function<void(Engine&)> job, Duration within) {
   const std::uint64_t number = post(std::move(job));
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return jobs_done_ >= number; });
+  const auto done = [&] { return jobs_done_ >= number; };
+  if (changed_.wait_for(lock, within, done)) return {};
+  // What it refers to lives no longer than this call.
+  if (std::erase_if(jobs_, [&](const Job& j) { return j.number == number; }) > 0)
+    return fail(Errc::unavailable, "the engine did not get to it in time: nothing was done");
+  changed_.wait(lock, done);
+  return {};
 }
 
 bool EngineThread::done_within(std::uint64_t number, Duration within) {

@@ -29,8 +29,9 @@ class EngineThread {
   void start();
   void stop();  // joins; no drain
 
-  // Runs `job` on the engine thread, between two cycles, and waits for it.
-  void run(std::function<void(Engine&)> job);
+  // Runs `job` on the engine thread, between two cycles, and waits for its end. unavailable: the
+  // engine did not get to it within `within`; then it is not run at all. Any thread.
+  [[nodiscard]] Result<void> run(std::function<void(Engine&)> job, Duration within);
   // Engine::held, as of now; nothing, when the engine does not answer in time. One thread.
   [[nodiscard]] std::vector<HeldReport> held(LookupHash event, Duration within);
   // A person's request to the ledger. unavailable: no answer in time; it may still be carried out,
@@ -57,8 +58,12 @@ class EngineThread {
   const Clock& clock_;
   mutable std::mutex mutex_{};
   std::condition_variable changed_{};
-  std::vector<std::function<void(Engine&)>> jobs_{};
-  std::uint64_t jobs_done_ = 0;
+  struct Job {
+    std::uint64_t number = 0;
+    std::function<void(Engine&)> work{};
+  };
+  std::vector<Job> jobs_{};
+  std::uint64_t jobs_done_ = 0;  // the number of the latest
   std::uint64_t jobs_posted_ = 0;
   EngineReport report_{};
   std::vector<HeldReport> held_{};                                       // of the latest question

@@ -1,5 +1,7 @@
 #include "plugin/module/host_events.hpp"
 
+#include "plugin/module/feeds.hpp"
+
 namespace sendonce {
 namespace {
 
@@ -21,7 +23,7 @@ sendonce_str borrowed(const std::string& text) {
 }  // namespace
 
 HostEvents::HostEvents(const sendonce_host& host, const Clock& clock)
-    : host_(host), clock_(clock), least_(least_of(host.flags)) {
+    : host_(host), clock_(clock), least_(least_of(host.flags)), feed_(clock) {
   if (host_.log == nullptr) stderr_log_ = make_stderr_log(least_, LogFormat::logfmt, false);
 }
 
@@ -31,6 +33,7 @@ bool HostEvents::enabled(Level level) const {
 
 void HostEvents::write(Level level, std::string_view event, std::span<const Field> fields) {
   if (!enabled(level)) return;
+  if (feed_.wanted()) feed_.add(log_line(clock_.wall(), level, event, fields));
   if (stderr_log_) return stderr_log_->write(level, event, fields);
   LogEvent e{.level = level, .at = clock_.wall(), .event = std::string(event)};
   for (const Field& f : fields) e.fields.emplace_back(f.name, f.value);

@@ -13,6 +13,7 @@
 
 #include "plugin/core/clock.hpp"
 #include "plugin/core/log.hpp"
+#include "plugin/module/line_feed.hpp"
 #include "sendonce/abi/host.h"
 
 namespace sendonce {
@@ -34,6 +35,9 @@ class HostEvents final : public Log {
   void change(InstanceState state);
   [[nodiscard]] InstanceState state() const;
 
+  // What is logged from now on, for people who follow it.
+  [[nodiscard]] LineFeed& feed() { return feed_; }
+
   // Hands out at most `most` queued events. One thread.
   void pump(std::size_t most);
 
@@ -52,6 +56,7 @@ class HostEvents final : public Log {
   sendonce_host host_;
   const Clock& clock_;
   Level least_;
+  LineFeed feed_;
   std::unique_ptr<Log> stderr_log_{};  // without a host callback
   mutable std::mutex mutex_{};
   std::deque<Event> queue_{};

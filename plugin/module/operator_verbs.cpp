@@ -8,6 +8,7 @@
 
 #include "plugin/core/text.hpp"
 #include "plugin/module/admin_verbs.hpp"
+#include "plugin/module/audit_verbs.hpp"
 
 namespace sendonce {
 namespace {
@@ -50,10 +51,17 @@ Result<FoundRow> find_row(const OperatorView& view, EngineThread& engine, const 
 }
 
 // A deed without a row: of a letter that never had one.
-Result<void> note_deed(Log& log, const AdminRequest& request, AdminReply& reply) {
+Result<void> note_deed(const OperatorView& view, EngineThread& engine, Log& log,
+                       const AdminRequest& request, AdminReply& reply) {
   SO_TRY(const std::string what, request.text("what"));
   SO_TRY(const std::string of, request.text_or("class", ""));
   SO_TRY(const Signature signature, signature_of(request, false));
+  AuditEntry entry = audit_of(request, view.now);
+  entry.object = what;
+  entry.detail = "class " + of;
+  entry.result = "done";
+  // What it says is done next: first the ledger has it.
+  SO_CHECK(ask_ledger<AuditNoted>(engine, NoteAudit{std::move(entry)}));
   log.warn("admin.decided", {{"class", of}, {"key", ""}, {"what", signed_text(what, signature)}});
   reply.result("{}");
   return {};
@@ -120,6 +128,9 @@ Result<void> resolve(const OperatorView& view, EngineThread& engine, Log& log,
   SO_TRY(const FoundRow found, find_row(view, engine, of, key));
   const OperatorView::Class& c = view.classes[found.message_class];
   const std::string note = signed_text(deed.done, signature);
+  AuditEntry entry = audit_of(request, view.now);
+  entry.object = text;
+  entry.detail = std::string(deed.done) + (force ? " by force" : "") + ", class " + c.name;
   SO_TRY(const Resolved done,
          ask_ledger<Resolved>(engine, Resolve{.scope = ScopeIndex(found.message_class),
                                               .key = key,
@@ -128,7 +139,8 @@ Result<void> resolve(const OperatorView& view, EngineThread& engine, Log& log,
                                               .expires = c.expires,
                                               .not_after = not_after,
                                               .retention = c.retention,
-                                              .text = note}));
+                                              .text = note,
+                                              .audit = std::move(entry)}));
   if (done.refused.empty())
     log.warn("admin.decided", {{"class", c.name}, {"key", short_key(key)}, {"what", note}});
   reply.result(
@@ -175,7 +187,15 @@ Result<void> pause(const OperatorView& view, EngineThread& engine, Pauses& pause
   // First the file, then the engine: a pause that was confirmed holds after a crash, too.
   const std::string note = rest ? signed_text("", signature).substr(1) : std::string();
   SO_CHECK(pauses.set(place.what, name, note));
-  engine.run([&](Engine& e) { set_pause(e, place, note); });
+  if (const auto done = engine.run([&](Engine& e) { set_pause(e, place, note); }, kEngineWithin);
+      !done)
+    return fail(done.error().code,
+                "the engine did not get to it in time; it is kept for the next start: ask again");
+  AuditEntry entry = audit_of(request, view.now);
+  entry.object = place.what == Pausable::message_class ? "class " : "provider ";
+  entry.object += name;
+  entry.result = "done";
+  keep_audit(engine, log, std::move(entry));
   log.warn(rest ? "admin.paused" : "admin.resumed",
            {{"name", name}, {"what", signed_text(request.verb, signature)}});
   reply.result(Json{
@@ -205,8 +225,9 @@ std::string signed_text(std::string_view deed, const Signature& signature) {
   return out;
 }
 
-OperatorView operator_view(const Config& config) {
+OperatorView operator_view(const Config& config, WallTime now) {
   OperatorView view;
+  view.now = now;
   for (const ClassConfig& c : config.classes)
     view.classes.push_back({.name = c.name, .expires = c.expires, .retention = c.retention});
   for (const ProviderConfig& p : config.providers)
@@ -222,14 +243,14 @@ bool is_operator_verb(std::string_view verb) {
 Result<void> operate(const OperatorView& view, EngineThread& engine, Pauses& pauses, Log& log,
                      const AdminRequest& request, AdminReply& reply) {
   if (request.verb == "row") return show_row(view, engine, request, reply);
-  if (request.verb == "note") return note_deed(log, request, reply);
+  if (request.verb == "note") return note_deed(view, engine, log, request, reply);
   if (request.verb == "resolve" || request.verb == "replay")
     return resolve(view, engine, log, request, reply);
   return pause(view, engine, pauses, log, request, reply);
 }
 
 void apply_pauses(const Config& config, const Pauses& pauses, Engine& engine) {
-  const OperatorView view = operator_view(config);
+  const OperatorView view = operator_view(config, {});
   for (const auto& [name, reason] : pauses.classes())
     if (const auto c = class_index(view, name)) engine.pause(ClassIndex(*c), reason);
   for (const auto& [name, reason] : pauses.providers())

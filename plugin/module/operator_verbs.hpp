@@ -30,8 +30,9 @@ struct OperatorView {
   };
   std::vector<Class> classes{};
   std::vector<Provider> providers{};
+  WallTime now{};
 };
-[[nodiscard]] OperatorView operator_view(const Config& config);
+[[nodiscard]] OperatorView operator_view(const Config& config, WallTime now);
 
 // Who decides and why. `needed`: without a reason it is refused.
 struct Signature {
@@ -41,6 +42,9 @@ struct Signature {
 [[nodiscard]] Result<Signature> signature_of(const AdminRequest& request, bool needed);
 // "DEED by WHO: WHY"
 [[nodiscard]] std::string signed_text(std::string_view deed, const Signature& signature);
+
+// How long the admin thread waits for the engine, which turns many times a second when it is well.
+inline constexpr Duration kEngineWithin = std::chrono::seconds(5);
 
 // The ledger's answer to a person's request, of the kind that belongs to it; waits for it.
 template <class T>

@@ -11,6 +11,7 @@
 #include "plugin/core/random.hpp"
 #include "plugin/message/key.hpp"
 #include "plugin/module/admin_verbs.hpp"
+#include "plugin/module/audit_verbs.hpp"
 #include "plugin/module/device_verbs.hpp"
 #include "plugin/module/health.hpp"
 #include "plugin/module/http/tcp_listener.hpp"
@@ -22,7 +23,7 @@ namespace sendonce {
 namespace {
 
 constexpr Duration kRefreshWithin = std::chrono::seconds(1);
-constexpr Duration kReloadWithin = std::chrono::seconds(30);
+constexpr Duration kReloadWithin = std::chrono::seconds(20);
 constexpr Duration kStuckAfter = std::chrono::seconds(10);
 constexpr Duration kRenderedAnew = std::chrono::milliseconds(250);  // as often as the report
 constexpr Duration kDrainTail = std::chrono::seconds(2);  // to hand back what never started
@@ -61,7 +62,8 @@ Runtime::Runtime(std::string path, Config config, std::string credentials_dir, i
       credentials_dir_(std::move(credentials_dir)),
       admin_fd_(admin_fd),
       clock_(clock),
-      events_(events) {}
+      events_(events),
+      attempts_(clock) {}
 
 Runtime::~Runtime() {
   stop();
@@ -121,11 +123,12 @@ Result<void> Runtime::make_parts(Parts& p) {
           .service = service_of(config_, p.ledger->id(), clock_.wall()),
           .service_counts = [&p] { return service_counts(p.engine_thread->report()); }},
       clock_, events_, [&transport] { transport.wake(); });
-  p.engine = std::make_unique<Engine>(EngineDeps{clock_, events_, *p.broker, *p.lane, *p.transport},
-                                      EngineOptions{.ledger_id = p.ledger->id(),
-                                                    .secret = p.ledger->secret().expose(),
-                                                    .seed = system_seed()},
-                                      p.composition.classes, p.composition.slots);
+  p.engine = std::make_unique<Engine>(
+      EngineDeps{clock_, events_, *p.broker, *p.lane, *p.transport, &attempts_},
+      EngineOptions{.ledger_id = p.ledger->id(),
+                    .secret = p.ledger->secret().expose(),
+                    .seed = system_seed()},
+      p.composition.classes, p.composition.slots);
   SO_TRY(pauses_, Pauses::load(config_.instance.state_dir));
   apply_pauses(config_, pauses_, *p.engine);
   p.engine_thread = std::make_unique<EngineThread>(*p.engine, *p.transport, clock_);
@@ -169,10 +172,24 @@ Result<void> Runtime::start_listener() {
   return {};
 }
 
+// As the host asks for it: nobody knows on whose behalf.
 Result<void> Runtime::reload() {
+  Result<void> done = count_reload();
+  if (parts_ != nullptr) note_reload({.by = "host", .verb = "reload"}, done);
+  return done;
+}
+
+Result<void> Runtime::count_reload() {
   Result<void> done = apply_reload();
   ++(done ? reloads_applied_ : reloads_refused_);
   return done;
+}
+
+void Runtime::note_reload(AuditEntry entry, const Result<void>& outcome) {
+  entry.at = clock_.wall();
+  entry.object = path_;
+  entry.result = outcome ? "done" : "refused: " + outcome.error().text;
+  keep_audit(*parts_->engine_thread, events_, std::move(entry));
 }
 
 Result<void> Runtime::apply_reload() {
@@ -190,24 +207,27 @@ Result<void> Runtime::apply_reload() {
     return std::unexpected(to_error(faults));
   SO_TRY(Composition next, compose(*loaded.config, credentials_dir_, p.tokens, &p.composition));
   Result<void> applied{};
-  p.engine_thread->run([&](Engine& engine) {
-    applied = p.transport->set_providers(next.transports);
-    if (!applied) return;
-    engine.reload(next.classes, next.slots);
-    take_over(p.composition, next);
-    std::swap(p.composition, next);
-  });
+  SO_CHECK(p.engine_thread->run(
+      [&](Engine& engine) {
+        applied = p.transport->set_providers(next.transports);
+        if (!applied) return;
+        engine.reload(next.classes, next.slots);
+        take_over(p.composition, next);
+        std::swap(p.composition, next);
+      },
+      kReloadWithin));
   SO_CHECK(applied);
   for (const Change& c : changes)
     events_.info("config.changed", {{"field", c.field}, {"before", c.before}, {"after", c.after}});
   const std::lock_guard lock(mutex_);
+  changes_ = changes;
   config_ = std::move(*loaded.config);
   return {};
 }
 
 // Logged as well as answered: who reads the log later must see it, too.
 Result<void> Runtime::reload_as_asked() {
-  Result<void> done = reload();
+  Result<void> done = count_reload();
   if (done) {
     events_.info("admin.reloaded");
   } else {
@@ -220,8 +240,10 @@ bool Runtime::drain(Duration timeout) {
   if (parts_ == nullptr) return true;
   reload_errand_.close();
   events_.change({.state = SENDONCE_STATE_DRAINING, .exit_code = 0, .reason = "draining"});
-  parts_->engine_thread->run([](Engine& engine) { engine.drain(); });
-  const bool clean = parts_->engine_thread->wait_drained(std::max(timeout, kDrainTail));
+  const Duration patience = std::max(timeout, kDrainTail);
+  const bool asked =
+      parts_->engine_thread->run([](Engine& engine) { engine.drain(); }, patience).has_value();
+  const bool clean = asked && parts_->engine_thread->wait_drained(patience);
   stop();
   return clean;
 }
@@ -281,6 +303,7 @@ std::string Runtime::status_json() const {
       .config = config_, .state = events_.state(), .started = started_, .now = clock_.wall()};
   if (parts_ != nullptr && parts_->ledger != nullptr) input.ledger_id = parts_->ledger->id();
   if (parts_ == nullptr || parts_->engine_thread == nullptr) return render_status(input, nullptr);
+  input.lanes = lanes();
   const EngineReport report = parts_->engine_thread->report();
   return render_status(input, &report);
 }
@@ -348,26 +371,38 @@ Result<void> Runtime::handle(const AdminRequest& request, AdminReply& reply) {
     reply.result(status_json());
     return {};
   }
-  if (request.verb == "reload") return reload_errand_.ask(kReloadWithin);
+  if (request.verb == "reload") return handle_reload(request, reply);
+  if (request.verb == "tail_attempts") return read_feed(attempts_.lines(), request, reply);
+  if (request.verb == "tail_log") return read_feed(events_.feed(), request, reply);
+  if (request.verb == "audit") return list_audit(*parts_->engine_thread, request, reply);
   if (is_operator_verb(request.verb) || is_device_verb(request.verb))
     return handle_person(request, reply);
   const HeldLookup held = [this](LookupHash event) { return held_of(event); };
-  return list_rows(*parts_->ledger, held, request, reply);
+  return list_rows(*parts_->ledger, held, clock_, request, reply);
+}
+
+Result<void> Runtime::handle_reload(const AdminRequest& request, AdminReply& reply) {
+  const Result<void> done = reload_errand_.ask(kReloadWithin);
+  note_reload(audit_of(request, clock_.wall()), done);
+  SO_CHECK(done);
+  const std::lock_guard lock(mutex_);
+  reply.result(changes_json(changes_));
+  return {};
 }
 
 Result<void> Runtime::handle_person(const AdminRequest& request, AdminReply& reply) {
   OperatorView view;
   {
     const std::lock_guard lock(mutex_);
-    view = operator_view(config_);
+    view = operator_view(config_, clock_.wall());
   }
   if (is_operator_verb(request.verb))
     return operate(view, *parts_->engine_thread, pauses_, events_, request, reply);
   const DeviceHasher hasher = [this](std::uint16_t provider, const Target& target) {
     return device_hash(provider, target);
   };
-  return serve_devices(view, hasher, *parts_->engine_thread, *parts_->ledger, events_, request,
-                       reply);
+  return serve_devices(view, hasher, *parts_->engine_thread, *parts_->ledger, clock_, events_,
+                       request, reply);
 }
 
 // Providers belong to the engine's thread.
@@ -375,12 +410,14 @@ Result<DeviceHash> Runtime::device_hash(std::uint16_t provider, const Target& ta
   Result<Destination> normal;
   std::string app_scope;
   ProviderKind kind{};
-  parts_->engine_thread->run([&](Engine&) {
-    const ProviderSlot& slot = parts_->composition.slots.at(provider);
-    normal = slot.provider->normal_form(target);
-    app_scope = slot.provider->app_scope();
-    kind = slot.config.kind;
-  });
+  SO_CHECK(parts_->engine_thread->run(
+      [&](Engine&) {
+        const ProviderSlot& slot = parts_->composition.slots.at(provider);
+        normal = slot.provider->normal_form(target);
+        app_scope = slot.provider->app_scope();
+        kind = slot.config.kind;
+      },
+      kEngineWithin));
   if (!normal) return std::unexpected(normal.error());
   return KeyMaker(Credential(parts_->ledger->secret().expose()))
       .device_hash(kind, app_scope, *normal);

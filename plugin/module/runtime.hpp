@@ -13,6 +13,8 @@
 #include <string>
 
 #include "config/loader.hpp"
+#include "config/reload.hpp"
+#include "ledger/audit.hpp"
 #include "ledger/ledger_thread.hpp"
 #include "ledger/lmdb/open.hpp"
 #include "plugin/core/clock.hpp"
@@ -21,6 +23,7 @@
 #include "plugin/module/admin_verbs.hpp"
 #include "plugin/module/compose.hpp"
 #include "plugin/module/engine_thread.hpp"
+#include "plugin/module/feeds.hpp"
 #include "plugin/module/host_errand.hpp"
 #include "plugin/module/host_events.hpp"
 #include "plugin/module/pauses.hpp"
@@ -61,8 +64,11 @@ class Runtime {
   [[nodiscard]] Result<void> start_listener();
   [[nodiscard]] InstanceState judge() const;
   [[nodiscard]] Result<void> apply_reload();
+  [[nodiscard]] Result<void> count_reload();
+  void note_reload(AuditEntry entry, const Result<void>& outcome);
   [[nodiscard]] Result<void> reload_as_asked();
   [[nodiscard]] Result<void> handle(const AdminRequest& request, AdminReply& reply);
+  [[nodiscard]] Result<void> handle_reload(const AdminRequest& request, AdminReply& reply);
   [[nodiscard]] Result<void> handle_person(const AdminRequest& request, AdminReply& reply);
   [[nodiscard]] Result<DeviceHash> device_hash(std::uint16_t provider, const Target& target) const;
   [[nodiscard]] std::vector<HeldDelivery> held_of(LookupHash event) const;
@@ -80,6 +86,7 @@ class Runtime {
   mutable std::mutex mutex_{};  // over parts_, config_ and metrics_, against [any] calls
   std::unique_ptr<Parts> parts_{};
   HostErrand reload_errand_{};
+  std::vector<Change> changes_{};  // of the latest reload that was applied; under mutex_
   std::atomic<std::uint64_t> reloads_applied_{0};
   std::atomic<std::uint64_t> reloads_refused_{0};
   struct Rendered {
@@ -87,7 +94,8 @@ class Runtime {
     MonoTime at{};
   };
   mutable std::optional<Rendered> metrics_{};  // many who ask cost one rendering
-  Pauses pauses_{};                            // admin thread, once started
+  AttemptFeed attempts_;
+  Pauses pauses_{};  // admin thread, once started
 };
 
 }  // namespace sendonce

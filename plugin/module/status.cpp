@@ -16,13 +16,16 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Json class_json(const ClassConfig& c, const ClassReport& r) {
+Json class_json(const ClassConfig& c, const ClassReport& r, const LaneState& lane) {
   const ClassCounters& n = r.counters;
   return {{"name", c.name},
           {"ready", r.not_ready.empty()},
           {"reason", r.not_ready},
           {"paused", r.paused},
           {"held", r.held},
+          {"oldest_held", r.oldest_held ? Json(rfc3339(*r.oldest_held)) : Json(nullptr)},
+          {"pending", lane.pending},
+          {"ack_pending", lane.ack_pending},
           {"received", n.received},
           {"redelivered", n.redelivered},
           {"undecodable", n.undecodable},
@@ -69,7 +72,8 @@ Json provider_json(const ProviderConfig& c, const ProviderReport& r) {
           {"paused", r.paused},
           {"invalidations_held", r.invalidations_held},
           {"device_faults_withheld", r.counters.device_faults_withheld},
-          {"verdicts", std::move(verdicts)}};
+          {"verdicts", std::move(verdicts)},
+          {"calls_by_duration", r.counters.calls.counts()}};
 }
 
 Json ledger_json(const std::string& id, const LedgerStats& s) {
@@ -91,6 +95,13 @@ std::string_view state_name(std::int32_t state) {
   return kNames[static_cast<std::size_t>(state)];
 }
 
+std::string changes_json(const std::vector<Change>& changes) {
+  Json out = Json::array();
+  for (const Change& c : changes)
+    out.push_back({{"field", c.field}, {"before", c.before}, {"after", c.after}});
+  return text_of(Json{{"changes", std::move(out)}});
+}
+
 std::string render_status(const StatusInput& in, const EngineReport* report) {
   Json j{{"instance", in.config.instance.name},
          {"state", state_name(in.state.state)},
@@ -101,9 +112,11 @@ std::string render_status(const StatusInput& in, const EngineReport* report) {
   j["time"] = rfc3339(in.now);
   j["ledger"] = ledger_json(in.ledger_id, report->ledger);
   j["events_published"] = report->events_published;
+  j["duration_bounds"] = DurationHistogram::kBounds;
   j["classes"] = Json::array();
   for (std::size_t i = 0; i < report->classes.size(); ++i)
-    j["classes"].push_back(class_json(in.config.classes[i], report->classes[i]));
+    j["classes"].push_back(class_json(in.config.classes[i], report->classes[i],
+                                      i < in.lanes.size() ? in.lanes[i] : LaneState{}));
   j["providers"] = Json::array();
   for (std::size_t i = 0; i < report->providers.size(); ++i)
     j["providers"].push_back(provider_json(in.config.providers[i], report->providers[i]));

@@ -97,6 +97,7 @@ class Engine {
   [[nodiscard]] Result<void> read(HeldMessage& held, const ClassPolicy& policy);
   [[nodiscard]] Result<void> resolve(const Notification& note, const ClassPolicy& policy);
   void add_delivery(HeldMessage& held, std::uint16_t target, Resolved&& resolved);
+  [[nodiscard]] bool is_named(const Delivery& delivery) const;
   void forget_other_incarnations();
   void give_credit();
   [[nodiscard]] bool may_pull(ClassIndex message_class) const;
@@ -148,6 +149,7 @@ class Engine {
   void heed(ProviderState& provider, Delivery& delivery, const Verdict& verdict);
   void settle(Delivery& delivery);
   void on_settled(Delivery& delivery, const Settled& settled);
+  void show(const Delivery& delivery, const Settled& settled) const;
   void copy(Delivery& delivery, CopyOf copy_of, std::string reason);
   [[nodiscard]] Publication copy_of(const Delivery& delivery) const;
   void publish_copy(Delivery& delivery);
@@ -236,6 +238,7 @@ class Engine {
   std::vector<LaneReply> replies_{};
   std::vector<Message> arrived_{};
   std::vector<Resolved> resolved_{};
+  std::vector<Key> named_{};
   std::vector<Confirmation> confirmations_{};
 };
 

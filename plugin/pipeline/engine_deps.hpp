@@ -10,6 +10,7 @@
 #include "plugin/broker/broker.hpp"
 #include "plugin/core/clock.hpp"
 #include "plugin/core/log.hpp"
+#include "plugin/pipeline/attempt_watch.hpp"
 #include "plugin/transport/transport.hpp"
 
 namespace sendonce {
@@ -20,6 +21,7 @@ struct EngineDeps {  // borrowed; all outlive the engine
   Broker& broker;
   LedgerLane& ledger;
   Transport& transport;
+  AttemptWatch* attempts = nullptr;  // none: nobody watches
 };
 
 struct EngineOptions {

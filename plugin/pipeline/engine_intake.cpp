@@ -6,6 +6,7 @@
 #include "plugin/core/crash_point.hpp"
 #include "plugin/core/prefetch.hpp"
 #include "plugin/core/text.hpp"
+#include "plugin/message/replay.hpp"
 #include "plugin/pipeline/engine.hpp"
 
 namespace sendonce {
@@ -68,6 +69,7 @@ void Engine::take_message(Message& message) {
 
 // All that can make a message undecodable. What can be said only of a target comes later.
 Result<void> Engine::read(HeldMessage& held, const ClassPolicy& policy) {
+  SO_TRY(named_, replayed_keys(held.message.headers));
   SO_CHECK(decoder_.decode(held.message.body, held.note));
   SO_CHECK(resolve(held.note, policy));
   SO_TRY(held.nid_digest, keys_.nid_digest(policy.recipe, held.note));
@@ -91,6 +93,8 @@ void Engine::hold(Message& message) {
   held.deliveries.reserve(resolved_.size());
   for (std::size_t i = 0; i < resolved_.size(); ++i)
     add_delivery(held, static_cast<std::uint16_t>(i), std::move(resolved_[i]));
+  if (held.deliveries.empty())
+    hold_poison(held, std::string(kReplayHeader) + ": none of its targets has this key");
 }
 
 // Which provider each target goes to, in `resolved_`, or why nobody can say so. One that has been
@@ -150,6 +154,7 @@ void Engine::add_delivery(HeldMessage& held, std::uint16_t target_index, Resolve
     if (const auto digest = keys_.nid_digest(*policy.previous, held.note))
       d.previous_key = keys_.delivery_key(*digest, kind, p.app_scope, destination);
   }
+  if (!is_named(d)) return deliveries_.remove(d.ticket);
   d.fingerprint = keys_.fingerprint(held.note, kind);
   d.device = keys_.device_hash(kind, p.app_scope, destination);
   d.deadline = held.deadline;
@@ -159,6 +164,14 @@ void Engine::add_delivery(HeldMessage& held, std::uint16_t target_index, Resolve
   ++held.open;
   ++state(d).counters.targets;
   enqueue(d);
+}
+
+// A replay leaves the targets alone that it does not name: whether they are remembered or
+// forgotten, nobody asks the ledger about them.
+bool Engine::is_named(const Delivery& d) const {
+  return named_.empty() || std::ranges::any_of(named_, [&](const Key& key) {
+           return key == d.key || (d.previous_key && key == *d.previous_key);
+         });
 }
 
 // What cannot be decoded has one pseudo-delivery: its copy for the dead-letter stream.

@@ -139,6 +139,7 @@ void Engine::settle(Delivery& d) {
 void Engine::on_settled(Delivery& d, const Settled& settled) {
   SO_ASSERT(d.stage == Stage::settling);
   crash_point(CrashPoint::settle_durable);
+  if (d.attempted && deps_.attempts != nullptr && deps_.attempts->wanted()) show(d, settled);
   if (settled.fenced) {
     ++state(d).counters.fenced;
     return wait_again(d, now_.wall + std::chrono::seconds(1));  // ask what the row has become
@@ -149,6 +150,19 @@ void Engine::on_settled(Delivery& d, const Settled& settled) {
   count_ending(d, settled.state);
   if (settled.dead_letter_due) return copy(d, CopyOf::failed_delivery, d.reason);
   end(d);
+}
+
+void Engine::show(const Delivery& d, const Settled& settled) const {
+  deps_.attempts->settled({.at = now_.wall,
+                           .message_class = policy(d).config.name,
+                           .provider = providers_[d.provider.get()]->slot.config.name,
+                           .trace_id = trace_id_of(traceparent_of(d.message->message.headers)),
+                           .key = d.key,
+                           .verdict = d.verdict,
+                           .attempts = d.attempts,
+                           .state = settled.state,
+                           .next_at = settled.next_at,
+                           .fenced = settled.fenced});
 }
 
 void Engine::count_ending(Delivery& d, State ending) {

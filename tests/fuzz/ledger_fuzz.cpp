@@ -1,12 +1,14 @@
-// Any bytes as a stored row, outbox entry or device: a value that survives being stored again, or
-// an error. The first byte chooses the record and whether its checksum is put right first: no
-// fuzzer guesses a CRC, and damage that kept it would have to be survived all the same.
+// Any bytes as a stored row, outbox entry, audit entry or device: a value that survives being
+// stored again, or an error. The first byte chooses the record and whether its checksum is put
+// right first: no fuzzer guesses a CRC, and damage that kept it would have to be survived all the
+// same.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "ledger/audit.hpp"
 #include "ledger/bytes.hpp"
 #include "ledger/crc32c.hpp"
 #include "ledger/device.hpp"
@@ -54,6 +56,15 @@ void check_device(std::string_view bytes) {
   SO_ASSERT(device_state_from(name(device->state)) == device->state);
 }
 
+void check_audit(std::string_view bytes) {
+  const auto entry = decode_audit(AuditSeq(7), bytes);
+  if (!entry) return SO_ASSERT(is_refusal(entry.error()));
+  // What is stored is cut, and stays as it is from then on.
+  const auto cut = decode_audit(AuditSeq(7), encode_audit(*entry));
+  SO_ASSERT(cut && cut->at == entry->at && cut->uid == entry->uid);
+  SO_ASSERT(decode_audit(AuditSeq(7), encode_audit(*cut)).value() == *cut);
+}
+
 void put_crc_right(std::string& bytes, std::size_t end) {
   if (bytes.size() < kCrcSize) return;
   store(bytes.data(), crc32c(std::string_view(bytes).substr(kCrcSize, end - kCrcSize)));
@@ -85,6 +96,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 1:
       if (repair) sendonce::put_crc_right(bytes, bytes.size());
       sendonce::check_outbox(bytes);
+      break;
+    case 2:
+      if (repair) sendonce::put_crc_right(bytes, bytes.size());
+      sendonce::check_audit(bytes);
       break;
     default:
       if (repair) sendonce::put_crc_right(bytes, bytes.size());

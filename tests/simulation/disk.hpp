@@ -66,6 +66,9 @@ class DiskStore final : public Store {
   [[nodiscard]] Result<void> append_outbox(const OutboxEntry& entry) override;
   [[nodiscard]] Result<OutboxPage> read_outbox(const OutboxRead& read) override;
   [[nodiscard]] Result<void> remove_outbox(OutboxSeq seq) override;
+  // Nobody decides anything in the simulation.
+  [[nodiscard]] Result<void> append_audit(const AuditEntry&) override { return {}; }
+  [[nodiscard]] Result<AuditPage> read_audit(const AuditRead&) override { return AuditPage{}; }
   [[nodiscard]] std::optional<WallTime> adopted_at(ScopeIndex scope) const override;
 
   void next_request() { ++request_; }

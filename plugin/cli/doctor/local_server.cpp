@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -53,26 +55,14 @@ std::vector<std::string> split_zeros(const std::string& text) {
   return out;
 }
 
-// The inodes of sockets that listen on `port`. proc(5), /proc/net/tcp.
-std::set<std::string> listening(std::uint16_t port) {
-  constexpr std::string_view kListen = "0A";
-  constexpr std::size_t kInode = 9;
-  std::set<std::string> out;
-  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
-    std::ifstream in(table);
-    std::string line;
-    std::getline(in, line);  // the head
-    while (std::getline(in, line)) {
-      std::istringstream words(line);
-      const std::vector<std::string> w{std::istream_iterator<std::string>(words), {}};
-      if (w.size() <= kInode || w[3] != kListen) continue;
-      const std::string hex = w[1].substr(w[1].rfind(':') + 1);
-      std::uint16_t at = 0;
-      std::from_chars(hex.data(), hex.data() + hex.size(), at, 16);
-      if (at == port) out.insert("socket:[" + w[kInode] + "]");
-    }
+// The inodes of sockets that listen on `server`. proc(5), /proc/net/tcp.
+std::set<std::string> listening(const ServerAddress& server) {
+  std::string table;
+  for (const char* file : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    std::ifstream in(file);
+    table.append(std::istreambuf_iterator<char>(in), {});
   }
-  return out;
+  return listeners_in(table, proc_addresses(server.host), server.port);
 }
 
 enum class Owns : std::uint8_t { yes, no, unseen };
@@ -227,8 +217,65 @@ LocalServer server_from(const std::vector<std::string>& arguments, const std::st
   return out;
 }
 
-std::optional<LocalServer> find_local_server(std::uint16_t port) {
-  const std::set<std::string> sockets = listening(port);
+std::vector<std::string> proc_addresses(const std::string& host) {
+  std::string_view name = host;
+  if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(std::string(name).c_str(), nullptr, &hints, &found) != 0) return {};
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> list(found, &::freeaddrinfo);
+  std::vector<std::string> out;
+  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
+    std::array<std::uint32_t, 4> words{};
+    std::size_t count = 0;
+    if (at->ai_family == AF_INET) {
+      sockaddr_in v4{};
+      std::memcpy(&v4, at->ai_addr, sizeof v4);
+      words[count++] = v4.sin_addr.s_addr;
+    } else if (at->ai_family == AF_INET6) {
+      sockaddr_in6 v6{};
+      std::memcpy(&v6, at->ai_addr, sizeof v6);
+      std::memcpy(words.data(), &v6.sin6_addr, sizeof v6.sin6_addr);
+      count = words.size();
+    }
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) {
+      std::array<char, 9> hex{};
+      std::snprintf(hex.data(), hex.size(), "%08X", words.at(i));
+      text += hex.data();
+    }
+    if (count > 0) out.push_back(std::move(text));
+  }
+  return out;
+}
+
+std::set<std::string> listeners_in(const std::string& table,
+                                   const std::vector<std::string>& addresses, std::uint16_t port) {
+  constexpr std::string_view kListen = "0A";
+  constexpr std::size_t kInode = 9;
+  std::set<std::string> there;       // on the very address
+  std::set<std::string> everywhere;  // on all of this machine
+  std::istringstream in(table);
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    const std::vector<std::string> w{std::istream_iterator<std::string>(words), {}};
+    if (w.size() <= kInode || w[3] != kListen) continue;
+    const std::size_t colon = w[1].rfind(':');
+    const std::string hex = w[1].substr(colon + 1);
+    std::uint16_t at = 0;
+    std::from_chars(hex.data(), hex.data() + hex.size(), at, 16);
+    if (at != port) continue;
+    const std::string address = w[1].substr(0, colon);
+    const std::string socket = "socket:[" + w[kInode] + "]";
+    if (address.find_first_not_of('0') == std::string::npos) everywhere.insert(socket);
+    if (std::ranges::find(addresses, address) != addresses.end()) there.insert(socket);
+  }
+  return there.empty() ? everywhere : there;
+}
+
+std::optional<LocalServer> find_local_server(const ServerAddress& server) {
+  const std::set<std::string> sockets = listening(server);
   std::vector<fs::path> unseen;
   for (const fs::path& process : nats_processes()) {
     switch (owns(process, sockets)) {

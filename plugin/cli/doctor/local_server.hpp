@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,9 +21,6 @@ struct LocalServer {
   std::uint16_t http_port = 0;
 };
 
-// The one that listens on `port`; where that cannot be seen, the only one there is.
-[[nodiscard]] std::optional<LocalServer> find_local_server(std::uint16_t port);
-
 // From the arguments and the file of a server. Pure; `file` is the text of its configuration.
 [[nodiscard]] LocalServer server_from(const std::vector<std::string>& arguments,
                                       const std::string& file, const std::string& temporary);
@@ -36,6 +34,16 @@ struct ServerAddress {
 };
 // Of "nats://host:port", credentials left out before.
 [[nodiscard]] std::optional<ServerAddress> server_address(std::string_view url);
+
+// The one that listens there; where that cannot be seen, the only one there is.
+[[nodiscard]] std::optional<LocalServer> find_local_server(const ServerAddress& server);
+// The addresses of a host as /proc/net/tcp and tcp6 write them.
+[[nodiscard]] std::vector<std::string> proc_addresses(const std::string& host);
+// Links as /proc/PID/fd has them of the sockets in a text of /proc/net/tcp that listen on one of
+// these addresses, or, if there is none, on all of this machine.
+[[nodiscard]] std::set<std::string> listeners_in(const std::string& table,
+                                                 const std::vector<std::string>& addresses,
+                                                 std::uint16_t port);
 
 struct ServerGreeting {  // the INFO line
   std::string id{};

@@ -96,7 +96,7 @@ std::optional<Server> meet(const Patient& patient, Report& report) {
   server.address = server_address(url);
   if (server.address) server.greeting = greeting_of(*server.address);
   if (server.address && server.address->is_local())
-    server.local = find_local_server(server.address->port);
+    server.local = find_local_server(*server.address);
   report.green("nats", "",
                url + (server.greeting ? ", nats-server " + server.greeting->version : ""));
   return server;

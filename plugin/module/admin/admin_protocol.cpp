@@ -29,6 +29,9 @@ constexpr std::array<std::string_view, 3> kDeviceArguments{"provider", "hash", "
 constexpr std::array<std::string_view, 2> kDevicesArguments{"state", "limit"};
 constexpr std::array<std::string_view, 6> kSetDeviceArguments{"provider", "hash", "target",
                                                               "state",    "by",   "reason"};
+constexpr std::array<std::string_view, 1> kTailArguments{"after"};
+constexpr std::array<std::string_view, 2> kAuditArguments{"since", "limit"};
+constexpr std::array<std::string_view, 2> kReloadArguments{"by", "reason"};
 constexpr AdminAccess kRead = AdminAccess::read;
 constexpr AdminAccess kOperate = AdminAccess::operate;
 constexpr std::array kRoutes{
@@ -44,7 +47,10 @@ constexpr std::array kRoutes{
     AdminRoute{"device_show", "GET", "/v1/device", kRead, kDeviceArguments},
     AdminRoute{"device_list", "GET", "/v1/device/list", kRead, kDevicesArguments, true},
     AdminRoute{"device_set", "POST", "/v1/device/set", kOperate, kSetDeviceArguments},
-    AdminRoute{"reload", "POST", "/v1/reload", kOperate, {}},
+    AdminRoute{"tail_attempts", "GET", "/v1/tail/attempts", kRead, kTailArguments, true},
+    AdminRoute{"tail_log", "GET", "/v1/tail/log", kRead, kTailArguments, true},
+    AdminRoute{"audit", "GET", "/v1/audit", kRead, kAuditArguments, true},
+    AdminRoute{"reload", "POST", "/v1/reload", kOperate, kReloadArguments},
 };
 
 struct Code {
@@ -120,7 +126,7 @@ bool is_plain_text(std::string_view text) {
 
 // The arguments that the route knows, each once. HEAD is a GET without its body.
 Result<AdminRequest> request_of(const AdminRoute& route, const HttpQuestion& question) {
-  AdminRequest request{.verb = std::string(route.verb)};
+  AdminRequest request{.verb = std::string(route.verb), .peer = question.peer};
   for (const auto& [name, value] : question.query) {
     if (find(request, name) != nullptr)
       return std::unexpected(wrong(request, name, "is given twice"));

@@ -35,6 +35,7 @@ struct AdminValue {
 struct AdminRequest {
   std::string verb{};
   std::vector<std::pair<std::string, AdminValue>> arguments{};
+  std::optional<uid_t> peer{};  // who asks, in the daemon: by the kernel's word
 
   // Errors are `invalid` and name verb and argument: what is missing, or of another type.
   [[nodiscard]] Result<std::string> text(std::string_view argument) const;

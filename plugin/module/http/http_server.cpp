@@ -9,9 +9,11 @@
 
 #include <fcntl.h>
 #include <microhttpd.h>
+#include <netdb.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "plugin/core/assert.hpp"
 #include "plugin/core/thread.hpp"
@@ -74,7 +76,13 @@ class Loop {
   struct Client {
     int fd = -1;
     MonoTime since{};
+    std::string peer{};  // empty: without a limit of its own
   };
+
+  [[nodiscard]] Duration life() const {
+    return clients_.size() >= limits_.connections ? std::min(limits_.life, limits_.crowded_life)
+                                                  : limits_.life;
+  }
 
   [[nodiscard]] int wait_ms() const {
     // There is room again: only its next turn makes libmicrohttpd look at the listening socket.
@@ -83,7 +91,7 @@ class Loop {
     MHD_UNSIGNED_LONG_LONG wait = kLongest;
     if (MHD_get_timeout(daemon_.get(), &wait) == MHD_NO) wait = kLongest;
     if (clients_.empty()) return static_cast<int>(std::min(wait, kLongest));
-    const Duration left = clients_.front().since + limits_.life - clock_.mono();
+    const Duration left = clients_.front().since + life() - clock_.mono();
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
     return static_cast<int>(std::min<std::int64_t>(
         std::max<std::int64_t>(ms, 0), static_cast<std::int64_t>(std::min(wait, kLongest))));
@@ -93,7 +101,7 @@ class Loop {
   void end_the_old() {
     const MonoTime now = clock_.mono();
     const auto young = std::ranges::find_if(
-        clients_, [&](const Client& client) { return now - client.since < limits_.life; });
+        clients_, [&, longest = life()](const Client& c) { return now - c.since < longest; });
     for (auto client = clients_.begin(); client != young; ++client) {
       ::shutdown(client->fd, SHUT_RDWR);
       client->since = now;  // once is enough; it stays in the list until it is closed
@@ -106,11 +114,31 @@ class Loop {
     auto& loop = *static_cast<Loop*>(self);
     const int fd = descriptor(connection);
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-      loop.clients_.push_back({fd, loop.clock_.mono()});
+      loop.welcome({.fd = fd, .since = loop.clock_.mono(), .peer = peer_name(fd)});
     } else {
       std::erase_if(loop.clients_, [&](const Client& c) { return c.fd == fd; });
       loop.gone_ = true;
     }
+  }
+
+  void welcome(Client client) {
+    const auto places = std::ranges::count(clients_, client.peer, &Client::peer);
+    if (!client.peer.empty() && static_cast<std::size_t>(places) >= limits_.per_peer)
+      ::shutdown(client.fd, SHUT_RDWR);
+    clients_.push_back(std::move(client));
+  }
+
+  static std::string peer_name(int fd) {
+    if (const auto uid = peer_of(fd))
+      return *uid == 0 || *uid == ::geteuid() ? std::string() : "uid " + std::to_string(*uid);
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    std::array<char, NI_MAXHOST> host{};
+    auto* generic = reinterpret_cast<sockaddr*>(&address);
+    if (::getpeername(fd, generic, &size) != 0 ||
+        ::getnameinfo(generic, size, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0)
+      return "unknown";
+    return host.data();
   }
 
   static int descriptor(MHD_Connection* connection) {

@@ -45,6 +45,11 @@ struct HttpLimits {
   std::size_t head_bytes = 16UL * 1024;      // of request line and header fields
   Duration idle = std::chrono::seconds(10);  // without a byte, in whole seconds
   Duration life = std::chrono::seconds(60);  // of a connection, however busy
+  // The same while every place is taken: whoever is stuck there keeps nobody out for longer.
+  Duration crowded_life = std::chrono::seconds(2);
+  // Places for one TCP address, or for one user of a Unix socket other than root and our own, so
+  // that a scraper that hangs locks nobody else out. More are closed at once.
+  std::size_t per_peer = 8;
 };
 
 class HttpServer {

@@ -7,6 +7,7 @@
 
 #include <sysexits.h>
 
+#include "plugin/module/admin/admin_client.hpp"
 #include "plugin/module/http/tcp_listener.hpp"
 #include "tests/integration/daemon/rig.hpp"
 #include "tests/support/http_exchange.hpp"
@@ -257,6 +258,24 @@ class SecretsTest : public OperateTest {
       EXPECT_EQ(text.find(minted), std::string::npos) << where << " shows " << minted;
   }
 
+  // What `sendonce tail attempts` and `tail log` print, as far as it has come.
+  void follow() {
+    for (auto& [verb, feed] : feeds_) {
+      auto asking = AdminClient::connect(world_->config().instance.socket, seconds(10));
+      ASSERT_TRUE(asking.has_value()) << asking.error().text;
+      AdminRequest request{.verb = verb};
+      if (!feed.next.empty()) request.arguments.emplace_back("after", feed.next);
+      const auto end = asking->call(request, [&](std::string_view line) { feed.text += line; });
+      ASSERT_TRUE(end.has_value()) << end.error().text;
+      feed.next = Json::parse(*end)["next"].dump();
+    }
+  }
+  struct Feed {
+    std::string next{};
+    std::string text{};
+  };
+  std::map<std::string, Feed> feeds_{{"tail_attempts", {}}, {"tail_log", {}}};
+
   static constexpr const char* kText = "only-for-one-pair-of-eyes";
   static constexpr const char* kPerson = "q8z7x6w5v4";
   static constexpr const char* kPhone = "15555550199";
@@ -280,10 +299,17 @@ TEST_F(SecretsTest, NothingThatIsToldHasOne) {
   script(
       "[[rule]]\nprovider = \"apns\"\nnth = [1]\nstatus = 410\nreason = \"Unregistered\"\n"
       "[[rule]]\nprovider = \"http\"\nnth = [1]\nstatus = 401\nreason = \"no\"\n");
+  follow();
   publish_all();
   publish_all();
+  follow();
   reload("daemon.reloaded");
-  ASSERT_TRUE(settled());
+  ASSERT_TRUE(within(seconds(90), [&] {
+    follow();
+    const auto left = world_->unsettled(**client);
+    return left && *left == 0;
+  }));
+  follow();
   ASSERT_TRUE(shows("/metrics", "sendonce_outbox_entries 0"));
   std::string events;
   ASSERT_TRUE(within(seconds(60), [&] {
@@ -294,9 +320,13 @@ TEST_F(SecretsTest, NothingThatIsToldHasOne) {
   }));
   expect_clean("events", events);
   for (const char* path : {"/metrics", "/livez", "/readyz"}) expect_clean(path, page(path).body);
-  for (const std::vector<std::string>& verb :
-       {std::vector<std::string>{"status", "--json"}, {"list", "--json"}, {"inspect", "b"}})
+  for (const std::vector<std::string>& verb : {std::vector<std::string>{"status", "--json"},
+                                               {"list", "--json"},
+                                               {"inspect", "b"},
+                                               {"audit"},
+                                               {"top", "--once", "--interval", "100ms"}})
     expect_clean(verb[0], sendonce(verb).text);
+  for (const auto& [verb, feed] : feeds_) expect_clean(verb, feed.text);
   const auto stats = (*client)->request("$SRV.STATS", "");
   ASSERT_TRUE(stats.has_value());
   expect_clean("$SRV.STATS", *stats);

@@ -73,5 +73,52 @@ TEST(Letters, the_expiry_that_is_there) {
   EXPECT_EQ(expiry_of("{\"expires_at\":\""), std::nullopt);
 }
 
+// ---- a confirmation that is lost ----------------------------------------------------------------
+
+Result<PubAck> stored(std::uint64_t seq) {
+  PubAck ack;
+  ack.seq = seq;
+  return ack;
+}
+
+TEST(PublishSurely, goes_on_until_it_is_confirmed) {
+  int calls = 0;
+  const auto ack = publish_surely(
+      [&]() -> Result<PubAck> {
+        if (++calls < 3) return fail(Errc::unavailable, "no answer");
+        return stored(7);
+      },
+      Duration::zero());
+  ASSERT_TRUE(ack.has_value());
+  EXPECT_EQ(ack->seq, 7U);
+  EXPECT_EQ(calls, 3);
+}
+
+TEST(PublishSurely, ends_when_nobody_answers) {
+  int calls = 0;
+  const auto ack = publish_surely(
+      [&]() -> Result<PubAck> {
+        ++calls;
+        return fail(Errc::unavailable, "no answer");
+      },
+      Duration::zero());
+  ASSERT_FALSE(ack.has_value());
+  EXPECT_EQ(calls, kPublishTries);
+}
+
+TEST(PublishSurely, takes_a_refusal_for_one) {
+  for (const Errc code : {Errc::invalid, Errc::denied, Errc::exhausted}) {
+    int calls = 0;
+    const auto ack = publish_surely(
+        [&]() -> Result<PubAck> {
+          ++calls;
+          return fail(code, "no");
+        },
+        Duration::zero());
+    EXPECT_EQ(ack.error().code, code);
+    EXPECT_EQ(calls, 1);
+  }
+}
+
 }  // namespace
 }  // namespace sendonce::cli

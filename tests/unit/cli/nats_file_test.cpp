@@ -100,6 +100,29 @@ TEST(LocalServer, addresses) {
   EXPECT_FALSE(server_address("nats").has_value());
 }
 
+// Two servers with one port, on addresses of their own.
+TEST(LocalServer, listens_on_the_address_and_not_only_on_the_port) {
+  const std::string table =
+      "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout "
+      "inode\n"
+      "   0: 0100007F:107E 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 11 1\n"
+      "   1: 0200007F:107E 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 12 1\n"
+      "   2: 0100007F:107F 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 13 1\n"
+      "   3: 0100007F:107E 0100007F:9999 01 00000000:00000000 00:00000000 00000000 0 0 14 1\n"
+      "   4: 00000000:1080 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 15 1\n"
+      "   0: 00000000000000000000000001000000:107E 0:0 0A 0:0 00:0 0 0 0 16 1\n";
+  const auto at = [&](const char* host, std::uint16_t port) {
+    return listeners_in(table, proc_addresses(host), port);
+  };
+  using Sockets = std::set<std::string>;
+  EXPECT_EQ(at("127.0.0.1", 4222), Sockets{"socket:[11]"});
+  EXPECT_EQ(at("127.0.0.2", 4222), Sockets{"socket:[12]"});
+  EXPECT_EQ(at("127.0.0.3", 4222), Sockets{});
+  EXPECT_EQ(at("[::1]", 4222), Sockets{"socket:[16]"});
+  EXPECT_EQ(at("127.0.0.3", 4224), Sockets{"socket:[15]"}) << "on every address";
+  EXPECT_EQ(at("127.0.0.1", 4225), Sockets{});
+}
+
 TEST(LocalServer, store_from_the_system_account) {
   EXPECT_EQ(store_in_jsz(R"({"server":{},"data":{"config":{"store_dir":"/d/jetstream"}}})"),
             "/d/jetstream");

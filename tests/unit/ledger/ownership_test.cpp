@@ -1,7 +1,9 @@
 #include "ledger/ownership.hpp"
 
 #include <fstream>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,6 +52,51 @@ TEST(OwnerLock, ASecondOpenInTheProcessIsRefusedAndHarmless) {
     EXPECT_EQ(second.error().code, Errc::busy);
   }
   EXPECT_EQ(take_elsewhere(dir.path()), Errc::busy);  // still held
+}
+
+// What a child with `mode` comes to, started while this process holds a lock that it lets go of
+// once the child is on its way.
+Errc take_beside(const std::string& directory, std::optional<OwnerLock> held, Mode mode,
+                 bool let_go) {
+  int ready[2];
+  EXPECT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    static_cast<void>(!::write(ready[1], "r", 1));
+    const auto lock = OwnerLock::take(directory, mode);
+    ::_exit(lock ? 100 : static_cast<int>(lock.error().code));
+  }
+  char byte = 0;
+  EXPECT_EQ(::read(ready[0], &byte, 1), 1);
+  if (let_go) held.reset();
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  for (const int fd : ready) ::close(fd);
+  return static_cast<Errc>(WEXITSTATUS(status));
+}
+
+// A doctor that looks at the ledger must not keep a daemon from its start.
+TEST(OwnerLock, AnOwnerWaitsForThoseThatLook) {
+  const TempDir dir;
+  ASSERT_TRUE(OwnerLock::take(dir.path(), Mode::create).has_value());
+  auto looking = OwnerLock::take(dir.path(), Mode::look);
+  ASSERT_TRUE(looking.has_value());
+  EXPECT_EQ(take_beside(dir.path(), std::move(*looking), Mode::own, true), kTaken);
+}
+
+TEST(OwnerLock, ManyMayLookAtATime) {
+  const TempDir dir;
+  ASSERT_TRUE(OwnerLock::take(dir.path(), Mode::create).has_value());
+  auto looking = OwnerLock::take(dir.path(), Mode::look);
+  ASSERT_TRUE(looking.has_value());
+  EXPECT_EQ(take_beside(dir.path(), std::move(*looking), Mode::look, false), kTaken);
+}
+
+TEST(OwnerLock, WhoLooksDoesNotWaitForAnOwner) {
+  const TempDir dir;
+  auto owning = OwnerLock::take(dir.path(), Mode::create);
+  ASSERT_TRUE(owning.has_value());
+  EXPECT_EQ(take_beside(dir.path(), std::move(*owning), Mode::look, false), Errc::busy);
 }
 
 TEST(OwnerLock, TheHolderIsNamed) {

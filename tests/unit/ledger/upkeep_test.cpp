@@ -289,6 +289,83 @@ TEST(Upkeep, CompactingKeepsTheRowsAndNeedsTheOwnerLock) {
   EXPECT_EQ(busy.error().code, Errc::busy);
 }
 
+// ---- what people did ----------------------------------------------------------------------------
+
+AuditEntry deed(const std::string& verb) {
+  return {.at = kNoon, .uid = 0, .user = "root", .by = "alice", .verb = verb, .result = "done"};
+}
+
+std::vector<std::string> audit_in(const std::string& directory) {
+  std::vector<std::string> verbs;
+  const auto scanned = scan_audit(directory, [&verbs](const AuditEntry& entry) {
+    verbs.push_back(entry.verb);
+    return true;
+  });
+  EXPECT_TRUE(scanned.has_value()) << scanned.error().text;
+  return verbs;
+}
+
+TEST(Upkeep, TheAuditIsCopiedCheckedCountedAndRead) {
+  const TempDir dir;
+  const LedgerOptions options = options_for(dir.path() + "/ledger");
+  fill(options, 3);
+  {
+    const auto ledger = open_ledger(options);
+    ASSERT_TRUE(ledger.has_value());
+    for (const char* verb : {"pause", "resume"})
+      static_cast<void>(
+          reply_as<AuditNoted>(run(**ledger, Ticket(1), NoteAudit{deed(verb)}, kNoon)));
+  }
+  const std::string copy = dir.path() + "/copy";
+  ASSERT_TRUE(copy_ledger(options.directory, copy).has_value());
+  for (const std::string& directory : {options.directory, copy}) {
+    EXPECT_EQ(audit_in(directory), (std::vector<std::string>{"pause", "resume"}));
+    EXPECT_EQ(ledger_sizes(directory)->audit, 2U);
+    const auto check = check_ledger(directory, kSilent);
+    ASSERT_TRUE(check.has_value());
+    EXPECT_EQ(check->audit, 2U);
+    EXPECT_TRUE(check->sound());
+    const auto reader = LedgerReader::open(directory);
+    ASSERT_TRUE(reader.has_value());
+    const auto page = (*reader)->audit({});
+    ASSERT_TRUE(page.has_value());
+    ASSERT_EQ(page->entries.size(), 2U);
+    EXPECT_EQ(page->entries[0].verb, "resume") << "the newest first";
+  }
+  // One wrong bit in one of its texts.
+  std::string bytes;
+  {
+    std::ifstream file(copy + "/data.mdb", std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  const std::size_t at = bytes.find("alice");
+  ASSERT_NE(at, std::string::npos);
+  bytes[at] = 'A';
+  std::ofstream(copy + "/data.mdb", std::ios::binary | std::ios::trunc) << bytes;
+  const auto damaged = check_ledger(copy, kSilent);
+  ASSERT_TRUE(damaged.has_value());
+  EXPECT_EQ(damaged->damaged, 1U);
+  EXPECT_THAT(damaged->damages.at(0), HasSubstr("audit: "));
+}
+
+// As one of an older version: it is read as it is, and gets the table when it is opened to write.
+TEST(Upkeep, ALedgerWithoutAnAuditHasNone) {
+  const TempDir dir;
+  const LedgerOptions options = options_for(dir.path() + "/ledger");
+  ASSERT_TRUE(create_ledger(options).has_value());
+  EXPECT_TRUE(audit_in(options.directory).empty());
+  EXPECT_EQ(ledger_sizes(options.directory)->audit, 0U);
+  {
+    const auto reader = LedgerReader::open(options.directory);
+    ASSERT_TRUE(reader.has_value());
+    EXPECT_TRUE((*reader)->audit({}).value().entries.empty());
+  }
+  const auto ledger = open_ledger(options);
+  ASSERT_TRUE(ledger.has_value());
+  static_cast<void>(
+      reply_as<AuditNoted>(run(**ledger, Ticket(1), NoteAudit{deed("pause")}, kNoon)));
+}
+
 TEST(Upkeep, WhatIsNoLedgerIsRefused) {
   const TempDir dir;
   const auto nothing = check_ledger(dir.path(), kSilent);

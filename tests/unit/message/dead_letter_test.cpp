@@ -114,6 +114,18 @@ TEST(UndecodableLetter, IsNamedByItsPlaceInTheStream) {
   EXPECT_THAT(letter.headers, testing::Not(Contains(Pair("Sendonce-Key", testing::_))));
 }
 
+// A replay of the letter is a replay still, and not a message for every target.
+TEST(UndecodableLetter, StaysOneOfAReplay) {
+  Message m = message();
+  m.headers = {{"sendonce-replay", "nonsense\x01"}, {"Sendonce-Reason", "old"}};
+  const Publication letter = undecodable_letter(m, "otp", "NOTIFY", "x");
+  EXPECT_THAT(letter.headers, Contains(Pair("Sendonce-Replay", "nonsense?")));
+  EXPECT_THAT(letter.headers, testing::Not(Contains(Pair("Sendonce-Reason", "old"))));
+  EXPECT_THAT(dead_letter(m, "otp", "x", key()).headers,
+              testing::Not(Contains(Pair("Sendonce-Replay", testing::_))))
+      << "its own key names it";
+}
+
 // After loss a stream hands out sequences again: the time tells the two messages apart.
 TEST(UndecodableLetter, TheSameSequenceAtAnotherTimeIsAnother) {
   Message later = message();

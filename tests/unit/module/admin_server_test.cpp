@@ -165,6 +165,28 @@ TEST_F(AdminServerTest, AnotherUserMayReadAndNotOperate) {
   EXPECT_EQ(handled_, 1) << "the reload never came to the handler";
 }
 
+// A scraper that hangs takes its share of the places; root and the service have theirs.
+TEST_F(AdminServerTest, AnotherUserTakesHisShareOnly) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to be somebody else";
+  start({.connections = 6, .idle = std::chrono::seconds(60), .per_peer = 2});
+  ASSERT_EQ(::chmod(path().c_str(), 0666), 0);
+  ASSERT_EQ(::chmod(dir_.path().c_str(), 0755), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool other = ::setgid(65534) == 0 && ::setuid(65534) == 0;
+    const auto first = connect_unix(path(), kPatience);
+    const auto second = connect_unix(path(), kPatience);
+    auto third = AdminClient::connect(path(), kPatience);
+    ::_exit(other && first && second && third && !third->call(ask("status")) ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  std::vector<UniqueFd> ours;
+  for (int i = 0; i < 4; ++i) ours.push_back(raw());
+  EXPECT_TRUE(client().call(ask("status")).has_value()) << "we may have more";
+}
+
 TEST_F(AdminServerTest, ItsThreadTakesNoSignals) {
   start();
   EXPECT_TRUE(client().call(ask("status")));

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -191,6 +192,44 @@ TEST_F(HttpServerTest, ACrowdIsServedInTurn) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(answered, 200);
+}
+
+TEST_F(HttpServerTest, WhenEveryPlaceIsTakenTheStuckGoSoon) {
+  start({.connections = 3, .idle = seconds(60), .crowded_life = milliseconds(200), .per_peer = 9});
+  std::vector<UniqueFd> stuck;
+  for (int i = 0; i < 3; ++i) {
+    stuck.push_back(connect_loopback(port_));
+    send_all(stuck.back().get(), "GET /x HTT");
+  }
+  EXPECT_EQ(ask("/x").status, 200) << "long before their life is over";
+}
+
+UniqueFd connect_from(const char* source, std::uint16_t port) {
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in from{};
+  from.sin_family = AF_INET;
+  ::inet_pton(AF_INET, source, &from.sin_addr);
+  sockaddr_in to = from;
+  ::inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
+  to.sin_port = htons(port);
+  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&from), sizeof from) != 0 ||
+      ::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) != 0)
+    fd.reset();
+  return fd;
+}
+
+TEST_F(HttpServerTest, OneAddressDoesNotTakeThePlacesOfTheOthers) {
+  start({.connections = 6, .idle = seconds(60), .per_peer = 2});
+  std::vector<UniqueFd> stuck;
+  for (int i = 0; i < 2; ++i) stuck.push_back(connect_from("127.0.0.2", port_));
+  const UniqueFd third = connect_from("127.0.0.2", port_);
+  ASSERT_TRUE(third);
+  EXPECT_EQ(read_to_end(third.get()), "") << "closed at once";
+  EXPECT_EQ(ask("/x").status, 200) << "another address";
+  stuck.clear();
+  // And it is served again once it has let go.
+  for (int status = 0; status != 200;)
+    status = get(connect_from("127.0.0.2", port_).get(), "/x", "GET").status;
 }
 
 TEST_F(HttpServerTest, StopClosesWhoIsThereAndThePort) {

@@ -51,7 +51,7 @@ class EngineTest : public ::testing::Test {
     slot.config.name = "apns";
     slot.provider = &provider;
     engine = std::make_unique<Engine>(
-        EngineDeps{clock, *log, broker, *lane, transport},
+        EngineDeps{clock, *log, broker, *lane, transport, watch},
         EngineOptions{.ledger_id = "L", .secret = std::string(32, 's'), .seed = 1},
         std::vector<ClassPolicy>{make_class(ambiguous)}, std::vector<ProviderSlot>{slot});
   }
@@ -94,6 +94,7 @@ class EngineTest : public ::testing::Test {
 
   FakeClock clock{};
   std::unique_ptr<Log> log = make_null_log();
+  AttemptWatch* watch = nullptr;
   FakeBroker broker{};
   FakeTransport transport{};
   FakeProvider provider{};

@@ -69,6 +69,59 @@ TEST_F(EngineTest, TheOldestMessageInHandIsKnown) {
   EXPECT_FALSE(engine->report().classes[0].oldest_held);
 }
 
+// ---- attempts, as they settle -------------------------------------------------------------------
+
+struct Watch final : AttemptWatch {
+  struct Seen {
+    std::string provider{};
+    VerdictClass verdict{};
+    State state{};
+    std::uint16_t attempts = 0;
+    WallTime next_at{};
+  };
+  bool is_wanted = true;
+  std::vector<Seen> seen{};
+
+  [[nodiscard]] bool wanted() const noexcept override { return is_wanted; }
+  void settled(const SettledAttempt& a) override {
+    seen.push_back({std::string(a.provider), a.verdict.name, a.state, a.attempts, a.next_at});
+  }
+};
+
+TEST_F(EngineTest, EachAttemptIsShownOnceItIsDurable) {
+  Watch eye;
+  watch = &eye;
+  start(AmbiguityPolicy::give_up);
+  arrive(message(1, token("aa")));
+  EXPECT_TRUE(eye.seen.empty()) << "claimed, and not settled";
+  transport.answer_status(503);
+  step();
+  ASSERT_EQ(eye.seen.size(), 1U);
+  EXPECT_EQ(eye.seen[0].provider, "apns");
+  EXPECT_EQ(eye.seen[0].verdict, VerdictClass::retryable);
+  EXPECT_EQ(eye.seen[0].state, State::waiting);
+  EXPECT_GT(eye.seen[0].next_at, clock.wall());
+  wait(seconds(12));
+  transport.answer_status(200);
+  step();
+  ASSERT_EQ(eye.seen.size(), 2U);
+  EXPECT_EQ(eye.seen[1].state, State::accepted);
+  EXPECT_EQ(eye.seen[1].attempts, 1U) << "counted before it";
+  arrive(message(2, token("aa")));
+  EXPECT_EQ(eye.seen.size(), 2U) << "a duplicate is no attempt";
+}
+
+TEST_F(EngineTest, NobodyIsShownWhatNobodyWants) {
+  Watch eye;
+  eye.is_wanted = false;
+  watch = &eye;
+  start(AmbiguityPolicy::give_up);
+  arrive(message(1, token("aa")));
+  transport.answer_status(200);
+  step();
+  EXPECT_TRUE(eye.seen.empty());
+}
+
 constexpr const char* kTrace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
 class RecordingLog final : public Log {
