@@ -244,7 +244,7 @@ void Engine::look_after(ProviderState& p, ProviderIndex index) {
     down.emplace(authority, before == p.unreachable_at.end() ? now_.mono : before->second);
   }
   p.unreachable_at = std::move(down);
-  divert(p);
+  divert(index);
 }
 
 void Engine::look_after(HeldMessage& held) {

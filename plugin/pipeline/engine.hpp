@@ -106,7 +106,9 @@ class Engine {
   // engine_claims.cpp
   void enqueue(Delivery& delivery);
   void dispatch();
-  void dispatch_one(ProviderState& provider, std::size_t room, std::size_t streams);
+  void dispatch_one(ProviderIndex provider, std::size_t room, std::size_t streams);
+  [[nodiscard]] Delivery* next_queued(ProviderIndex provider, bool high_only);
+  void put_back(ProviderIndex provider, const std::vector<Ticket>& tickets);
   [[nodiscard]] bool has_room_at_its_origin(const ProviderState& provider, const Delivery& d,
                                             std::vector<std::string_view>& full);
   void reserve(ProviderState& provider, Delivery& delivery);
@@ -130,7 +132,7 @@ class Engine {
   [[nodiscard]] bool may_move(const Delivery& delivery) const;
   void move_to(Delivery& delivery, ProviderIndex provider);
   void fail_over(Delivery& delivery);
-  void divert(ProviderState& provider);
+  void divert(ProviderIndex provider);
   [[nodiscard]] bool at_its_provider(Delivery& delivery, const Claimed& claimed);
 
   // engine_lookups.cpp

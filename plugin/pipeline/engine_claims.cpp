@@ -61,8 +61,30 @@ Attempt Engine::attempt(const Delivery& d) const {
 }
 
 void Engine::enqueue(Delivery& d) {
-  if (std::exchange(d.in_queue, true)) return;
+  if (d.queued_at == d.provider) return;
+  d.queued_at = d.provider;
   provider(d).queue.push(d.message_class, d.ticket);
+}
+
+// Passes by what has been handed back, has moved to another provider, or was claimed for its
+// deadline meanwhile.
+Delivery* Engine::next_queued(ProviderIndex provider, bool high_only) {
+  while (const auto ticket = providers_[provider.get()]->queue.pop(high_only)) {
+    Delivery* d = deliveries_.find(*ticket);
+    if (d == nullptr || d->queued_at != provider) continue;
+    d->queued_at.reset();
+    if (d->stage == Stage::queued) return d;
+  }
+  return nullptr;
+}
+
+// To the front, in their order.
+void Engine::put_back(ProviderIndex provider, const std::vector<Ticket>& tickets) {
+  for (auto it = tickets.rbegin(); it != tickets.rend(); ++it) {
+    Delivery& d = *deliveries_.find(*it);
+    d.queued_at = provider;
+    providers_[provider.get()]->queue.put_back(d.message_class, *it);
+  }
 }
 
 void Engine::dispatch() {
@@ -74,7 +96,7 @@ void Engine::dispatch() {
     if (p.queue.empty() || !p.paused.empty()) continue;
     const ProviderIndex index(static_cast<std::uint16_t>(i));
     if (p.slot.provider->capabilities().many_origins) {
-      dispatch_one(p, p.queue.size(), 0);  // each origin has its own room
+      dispatch_one(index, p.queue.size(), 0);  // each origin has its own room
       continue;
     }
     const PoolState pool = deps_.transport.state(index);
@@ -83,12 +105,13 @@ void Engine::dispatch() {
       deps_.transport.warm_up(index);
       continue;
     }
-    dispatch_one(p, room, pool.open + pool.room);
+    dispatch_one(index, room, pool.open + pool.room);
   }
 }
 
-void Engine::dispatch_one(ProviderState& p, std::size_t room, std::size_t streams) {
-  std::vector<std::pair<ClassIndex, Ticket>> not_now;
+void Engine::dispatch_one(ProviderIndex index, std::size_t room, std::size_t streams) {
+  ProviderState& p = *providers_[index.get()];
+  std::vector<Ticket> not_now;
   std::vector<std::string_view> full;  // origins, asked once: thousands may wait for one
   while (room > 0 && !p.queue.empty() && p.slot.provider->ready(now_.wall)) {
     if (!p.limiter.allows(now_.mono)) {
@@ -96,30 +119,26 @@ void Engine::dispatch_one(ProviderState& p, std::size_t room, std::size_t stream
       break;
     }
     const bool last_quarter = streams >= 4 && room <= streams / 4;
-    const auto ticket = p.queue.pop(last_quarter);
-    if (!ticket) break;
-    Delivery* d = deliveries_.find(*ticket);
-    if (d == nullptr) continue;  // its message was handed back
-    d->in_queue = false;
-    if (d->stage != Stage::queued) continue;
+    Delivery* d = next_queued(index, last_quarter);
+    if (d == nullptr) break;
     if (!d->refused.empty() || now_.wall >= std::max(d->deadline, d->look_until)) {
       claim(*d);  // the claim ends its row: no call, no room, no probe
       continue;
     }
     if (!has_room_at_its_origin(p, *d, full)) {
-      not_now.emplace_back(d->message->message.message_class, *ticket);
+      not_now.push_back(d->ticket);
       continue;
     }
     ClassState& of_class = state(*d);
     if (!of_class.paused.empty()) {
-      not_now.emplace_back(d->message_class, *ticket);
+      not_now.push_back(d->ticket);
       continue;
     }
     const bool in_rate = of_class.limiter.allows(now_.mono);
     if (!in_rate) dispatch_again_ = std::min(dispatch_again_, of_class.limiter.next(now_.mono));
     const auto probe = in_rate ? p.holds.may_start(d->part, now_.mono) : std::nullopt;
     if (!probe) {
-      not_now.emplace_back(d->message_class, *ticket);
+      not_now.push_back(d->ticket);
       if (d->part.empty() && p.holds.held(now_.mono)) break;
       continue;
     }
@@ -129,10 +148,7 @@ void Engine::dispatch_one(ProviderState& p, std::size_t room, std::size_t stream
     p.limiter.take();
     --room;
   }
-  for (auto it = not_now.rbegin(); it != not_now.rend(); ++it) {
-    deliveries_.find(it->second)->in_queue = true;
-    p.queue.put_back(it->first, it->second);
-  }
+  put_back(index, not_now);
 }
 
 // One origin that is full or away keeps nobody else waiting.
@@ -156,14 +172,17 @@ void Engine::reserve(ProviderState& p, Delivery& d) {
 
 void Engine::release(ProviderState& p, Delivery& d) {
   if (!std::exchange(d.reserved, false)) return;
+  SO_ASSERT(p.reserved > 0);
   --p.reserved;
   if (d.authority.empty()) return;
   const auto at = p.reserved_at.find(d.authority);
+  SO_ASSERT(at != p.reserved_at.end());
   if (--at->second == 0) p.reserved_at.erase(at);
 }
 
 // False: no room is needed, the claim ends the row.
 bool Engine::start(ProviderState& p, Delivery& d) {
+  SO_ASSERT(&p == &provider(d));  // or the request goes out with another one's credential
   auto prepared = p.slot.provider->prepare(attempt(d), now_.wall);
   if (prepared) {
     d.request = std::move(*prepared);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugin/core/assert.hpp"
 #include "plugin/core/text.hpp"
 #include "plugin/pipeline/engine.hpp"
 #include "plugin/pipeline/failover.hpp"
@@ -43,6 +44,7 @@ bool Engine::may_move(const Delivery& d) const {
 }
 
 void Engine::move_to(Delivery& d, ProviderIndex provider) {
+  SO_ASSERT(!d.reserved);  // its place would be given back at the wrong one
   d.provider = provider;
   const Origin origin = providers_[provider.get()]->slot.provider->origin_of(target(d));
   d.authority = origin.authority;
@@ -68,26 +70,23 @@ void Engine::fail_over(Delivery& d) {
 }
 
 // What waits for a provider that is held or away.
-void Engine::divert(ProviderState& p) {
+void Engine::divert(ProviderIndex index) {
+  ProviderState& p = *providers_[index.get()];
   const ProviderKind kind = p.slot.config.kind;
   const bool has_order = kind == ProviderKind::sms || kind == ProviderKind::email;
   if (!has_order || p.queue.empty() || takes_deliveries(p)) return;
-  std::vector<std::pair<ClassIndex, Ticket>> staying;
-  while (const auto ticket = p.queue.pop(false)) {
-    Delivery* d = deliveries_.find(*ticket);
-    if (d == nullptr) continue;
-    const auto next = may_move(*d) ? on_route(*d, d->provider) : std::nullopt;
+  std::vector<Ticket> staying;
+  while (Delivery* d = next_queued(index, false)) {
+    const auto next = may_move(*d) ? on_route(*d, index) : std::nullopt;
     if (!next) {
-      staying.emplace_back(d->message_class, *ticket);
+      staying.push_back(d->ticket);
       continue;
     }
     ++state(*d).counters.failovers;
     move_to(*d, *next);
-    d->in_queue = false;
     enqueue(*d);
   }
-  for (auto it = staying.rbegin(); it != staying.rend(); ++it)
-    p.queue.put_back(it->first, it->second);
+  put_back(index, staying);
 }
 
 // In doubt only the provider that may have it can be asked, or be sent to again. True: it is this

@@ -41,7 +41,8 @@ struct Delivery {
   std::uint16_t target = 0;
   ProviderIndex provider{};
   Stage stage = Stage::queued;
-  bool in_queue = false;  // its ticket is in the provider's queue, whatever its stage
+  // Whose queue it waits in. Its ticket in any other has been left behind there.
+  std::optional<ProviderIndex> queued_at{};
   bool reserved = false;  // counts against the provider's room
   CopyOf copy_of = CopyOf::failed_delivery;
   bool copy_without_body = false;  // the stream refused it whole

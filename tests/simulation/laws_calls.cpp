@@ -60,8 +60,8 @@ Published& LawBook::published(std::size_t message_class, std::string body, WallT
       known.registered_at = target.registered_at;
       known.well_formed = normal.has_value();
       by_device_[known.device].push_back(&known);
-      by_request_[request_name(facts.kind, key, uuid_text(nid_from(*digest).bytes),
-                               known.token)] = &known;
+      by_request_[request_name(facts.kind, key, uuid_text(nid_from(*digest).bytes), known.token)] =
+          &known;
     }
     known.may_go_to.insert(index);
     for (const auto& [channel, other] : of_class.routes)
@@ -154,6 +154,12 @@ void LawBook::check_repeat(const Known& known, const Attempt& now) {
 // Law 6 along a route: another provider gets only what was provably not sent.
 void LawBook::check_failover(const Known& known, const Attempt& now) {
   const bool routed = known.may_go_to.size() > 1;
+  // In doubt by an adoption alone: whoever has it is known to nobody, and cannot be asked.
+  const bool adopted_doubt =
+      known.row->effect == Effect::maybe_sent &&
+      std::ranges::all_of(known.attempts, [](const Attempt& a) { return a.fence == Fence{}; });
+  if (routed && adopted_doubt && policy(known).ambiguous(Channel::push) != AmbiguityPolicy::resend)
+    broken(6, short_text(known.key) + " is sent, and nobody knows which provider may have it");
   for (const Attempt& a : known.attempts) {
     if (a.fence == Fence{}) continue;  // of a ledger that is lost
     const bool doubtful = !a.settled || *a.settled == Effect::maybe_sent;

@@ -390,8 +390,8 @@ Plan make_plan(std::uint64_t seed) {
 std::string fresh_body(const Plan& plan, std::size_t provider, std::uint64_t number) {
   const std::string n = std::to_string(number);
   const std::string push = provider == 0 ? "00ff" + std::to_string(1000 + number) : "fresh-" + n;
-  const std::string to =
-      plan.routed ? R"("phone":"+1555)" + std::to_string(2'000'000 + number) : R"("token":")" + push;
+  const std::string to = plan.routed ? R"("phone":"+1555)" + std::to_string(2'000'000 + number)
+                                     : R"("token":")" + push;
   return R"({"event_id":"fresh-)" + n + R"(","recipient":"u","channel":")" +
          (plan.routed ? "sms" : "push") + R"(","template":"t","notification":{"body":"<<fresh.)" +
          n + R"(>>"},"targets":[{"provider":")" + plan.providers[provider].name + R"(",)" + to +

@@ -358,6 +358,12 @@ void Simulation::heal() {
   for (std::size_t c = 0; c < plan_.classes.size(); ++c) process_->client().learn(c);
 }
 
+std::string why_not(const EngineReport& report, std::size_t message_class, std::size_t provider) {
+  const ProviderReport& p = report.providers[provider];
+  return report.classes[message_class].not_ready + ", " + std::to_string(p.queued) + " queued, " +
+         std::to_string(p.holds.size()) + " holds, room for " + std::to_string(p.pool.room);
+}
+
 // Law 9 beyond deadlines: what is sent now must go out now, at every provider and in every class.
 void Simulation::prove_health() {
   play(world_.mono() + kHealthyWithin, false);
@@ -382,7 +388,7 @@ void Simulation::prove_health() {
                   (known.row ? std::string(name(known.row->state)) + ", " + known.row->reason
                              : "not claimed") +
                   "; " +
-                  (process_ ? process_->engine().report().classes[m->message_class].not_ready
+                  (process_ ? why_not(process_->engine().report(), m->message_class, known.provider)
                             : "no process"));
   }
 }

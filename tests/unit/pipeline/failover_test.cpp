@@ -66,11 +66,15 @@ class EngineFailover : public EngineTest {
         std::vector<ClassPolicy>{c}, slots);
   }
   void text(std::uint64_t seq, const std::string& by = R"("kind":"sms")") {
-    Message m = message(seq, "", "e" + std::to_string(seq));
-    m.body = R"({"event_id":"e)" + std::to_string(seq) +
+    arrive(text_of(seq, "e" + std::to_string(seq), by));
+  }
+  Message text_of(std::uint64_t seq, const std::string& event,
+                  const std::string& by = R"("kind":"sms")") {
+    Message m = message(seq, "", event);
+    m.body = R"({"event_id":")" + event +
              R"(","recipient":"u","channel":"sms","template":"t","notification":{"body":"b"},)" +
              R"("targets":[{)" + by + R"(,"phone":"+15555550100"}]})";
-    arrive(std::move(m));
+    return m;
   }
   void expect_at(std::size_t gate) {
     ASSERT_EQ(transport.open.size(), 1U);
@@ -128,6 +132,31 @@ TEST_F(EngineFailover, ADoubtStaysWithTheProviderThatMayHaveIt) {
   step();
   expect_at(1);
   EXPECT_EQ(counters().repeats_in_doubt, 1U);
+}
+
+// It waits for the first, its own deadline comes, and its claim says: the row lives on, in doubt at
+// the second. It is the second's from then on, and takes no place of either along.
+TEST_F(EngineFailover, WhatExpiresInAQueueMayBelongToAnotherProvider) {
+  text(1);
+  answer(403);
+  expect_at(1);
+  transport.open.clear();
+  live(AmbiguityPolicy::resend);
+  transport.room = 0;
+  Message older = text_of(2, "e1");
+  older.stored_at -= minutes(9);
+  arrive(std::move(older));
+  wait(seconds(90));
+  transport.room = 1;
+  wait(seconds(2));
+  expect_at(1);
+  answer(200);
+  EXPECT_EQ(counters().accepted, 1U);
+  for (const char* gate : {"one", "two"}) {
+    text(std::string_view(gate) == "one" ? 3 : 4, R"("provider":")" + std::string(gate) + '"');
+    ASSERT_EQ(transport.open.size(), 1U) << gate << " is blocked";
+    answer(200);
+  }
 }
 
 TEST_F(EngineFailover, AfterTheLastComesTheFirstInItsTime) {
