@@ -155,9 +155,7 @@ void LawBook::check_repeat(const Known& known, const Attempt& now) {
 void LawBook::check_failover(const Known& known, const Attempt& now) {
   const bool routed = known.may_go_to.size() > 1;
   // In doubt by an adoption alone: whoever has it is known to nobody, and cannot be asked.
-  const bool adopted_doubt =
-      known.row->effect == Effect::maybe_sent &&
-      std::ranges::all_of(known.attempts, [](const Attempt& a) { return a.fence == Fence{}; });
+  const bool adopted_doubt = known.row->effect == Effect::maybe_sent && known.row->attempts == 0;
   if (routed && adopted_doubt && policy(known).ambiguous(Channel::push) != AmbiguityPolicy::resend)
     broken(6, short_text(known.key) + " is sent, and nobody knows which provider may have it");
   for (const Attempt& a : known.attempts) {
