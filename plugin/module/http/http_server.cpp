@@ -101,12 +101,12 @@ class Loop {
   void end_the_old() {
     const MonoTime now = clock_.mono();
     const Duration longest = life();
-    for (Client& client : clients_) {
-      if (now - client.since < longest) break;
-      ::shutdown(client.fd, SHUT_RDWR);
-      client.since = now;  // once is enough; it stays in the list until it is closed
+    auto client = clients_.begin();
+    for (; client != clients_.end() && now - client->since >= longest; ++client) {
+      ::shutdown(client->fd, SHUT_RDWR);
+      client->since = now;  // once is enough; it stays in the list until it is closed
     }
-    std::ranges::stable_sort(clients_, {}, &Client::since);
+    std::rotate(clients_.begin(), client, clients_.end());
   }
 
   static void on_connection(void* self, MHD_Connection* connection, void** /*unused*/,
