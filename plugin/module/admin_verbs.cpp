@@ -110,7 +110,7 @@ Result<void> list_rows(const LmdbLedger& ledger, const HeldLookup& held, const C
   limit = std::clamp<std::int64_t>(limit, 1, kRowsMax);
   std::int64_t shown = 0;
   bool more = false;
-  ScanLimit time(clock);
+  ScanLimit patience(clock);
   const auto visit = [&](std::string_view scope, const Row& row) {
     if (shown == limit || !reply.item(row_json(scope, row))) {
       more = true;
@@ -119,9 +119,9 @@ Result<void> list_rows(const LmdbLedger& ledger, const HeldLookup& held, const C
     ++shown;
     return true;
   };
-  SO_CHECK(ledger.scan(filter, visit, [&] { return time.goes_on(); }));
-  Json result{{"rows", shown}, {"more", more || time.cut()}};
-  if (time.cut()) result["ended_early"] = kScanCut;
+  SO_CHECK(ledger.scan(filter, visit, [&] { return patience.goes_on(); }));
+  Json result{{"rows", shown}, {"more", more || patience.cut()}};
+  if (patience.cut()) result["ended_early"] = kScanCut;
   if (request.verb == "inspect" && filter.event) result["held"] = held_json(held(*filter.event));
   reply.result(result.dump(-1, ' ', false, Json::error_handler_t::replace));
   return {};

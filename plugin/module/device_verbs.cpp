@@ -110,7 +110,7 @@ Result<void> list(const LmdbLedger& ledger, const Clock& clock, const AdminReque
     return fail(Errc::invalid, "state: one of invalid, mismatch, suspect, revoked");
   std::int64_t shown = 0;
   bool more = false;
-  ScanLimit time(clock);
+  ScanLimit patience(clock);
   const auto visit = [&](const DeviceHash& hash, const DeviceRow& row) {
     if (state && row.state != *state) return true;
     if (shown == limit || !reply.item(device_json(hash, row).dump())) {
@@ -120,9 +120,9 @@ Result<void> list(const LmdbLedger& ledger, const Clock& clock, const AdminReque
     ++shown;
     return true;
   };
-  SO_CHECK(ledger.scan_devices(visit, [&] { return time.goes_on(); }));
-  Json result{{"devices", shown}, {"more", more || time.cut()}};
-  if (time.cut()) result["ended_early"] = kScanCut;
+  SO_CHECK(ledger.scan_devices(visit, [&] { return patience.goes_on(); }));
+  Json result{{"devices", shown}, {"more", more || patience.cut()}};
+  if (patience.cut()) result["ended_early"] = kScanCut;
   reply.result(result.dump());
   return {};
 }

@@ -97,7 +97,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (repair) sendonce::put_crc_right(bytes, bytes.size());
       sendonce::check_outbox(bytes);
       break;
-    case 2:
+    case 3:
       if (repair) sendonce::put_crc_right(bytes, bytes.size());
       sendonce::check_audit(bytes);
       break;

@@ -1,6 +1,8 @@
 // A replay is for one target: the witness at the provider sees nothing of the others.
 #include "plugin/message/replay.hpp"
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include <sysexits.h>
@@ -46,6 +48,14 @@ class ReplayTest : public DaemonTest {
     EXPECT_EQ(ran.code, EX_OK) << ran.text;
     const std::size_t at = ran.text.find("\"key\":\"");
     return at == std::string::npos ? ran.text : ran.text.substr(at + 7, 64);
+  }
+  // Each of its threads: one that still runs would answer.
+  [[nodiscard]] bool server_stands() {
+    const std::string tasks = "/proc/" + std::to_string(world_->server_pid()) + "/task";
+    return std::ranges::all_of(std::filesystem::directory_iterator(tasks), [](const auto& task) {
+      const std::string stat = read_file(task.path() / "stat");
+      return stat.find(") T") != std::string::npos;
+    });
   }
   [[nodiscard]] Json row(const std::string& key) const {
     const Ran ran = sendonce({"inspect", key, "--json"});
@@ -169,6 +179,7 @@ TEST_F(ReplayTest, ALostConfirmationIsAskedForAgain) {
                       world_->config().instance.socket,
                       [&](const AdminRequest&, AdminReply& reply) -> Result<void> {
                         world_->server().freeze();
+                        EXPECT_TRUE(within(seconds(30), [&] { return server_stands(); }));
                         reply.result(R"({"done":true,"revision":7,"deadline":")" + deadline +
                                      "\"}");
                         return {};

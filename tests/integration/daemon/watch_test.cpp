@@ -195,8 +195,10 @@ TEST_F(WatchTest, TopShowsWhatHappens) {
   EXPECT_EQ(sendonce({"top", "--interval", "1ms"}).code, EX_USAGE);
   // And it goes on: rates of what comes meanwhile.
   Process top = following({"top", "--interval", "100ms", "-o", "json"}, "top");
-  publish(5, 60);
+  int event = 5;
   EXPECT_TRUE(within(seconds(60), [&] {
+    publish(event, event + 1);
+    ++event;
     double most = 0;
     for (const Json& line : lines_of(read_file(world_->path("top"))))
       if (line.is_object())

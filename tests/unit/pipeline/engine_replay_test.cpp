@@ -85,6 +85,26 @@ TEST_F(EngineReplayTest, TheNextMessageIsForAllAgain) {
   EXPECT_EQ(transport.submitted, 3U);
 }
 
+// The letter was written under the recipe of before: its key names the target still.
+TEST_F(EngineReplayTest, AKeyOfThePreviousRecipeNamesItsTarget) {
+  const std::string old_key = key_of_target("b");
+  ClassPolicy policy = make_class(AmbiguityPolicy::give_up);
+  policy.previous = policy.recipe;
+  const std::vector<std::string> fields{"event_id", "recipient"};
+  policy.recipe = *make_recipe("otp", fields);
+  ProviderSlot slot;
+  slot.config.name = "apns";
+  slot.provider = &provider;
+  engine = std::make_unique<Engine>(
+      EngineDeps{clock, *log, broker, *lane, transport},
+      EngineOptions{.ledger_id = "L", .secret = std::string(32, 's'), .seed = 1},
+      std::vector<ClassPolicy>{policy}, std::vector<ProviderSlot>{slot});
+  arrive(replay(1, token("a") + "," + token("b"), {old_key}));
+  EXPECT_EQ(transport.submitted, 1U);
+  ASSERT_EQ(keys().size(), 1U);
+  EXPECT_NE(keys()[0], old_key) << "its row has a key of the present one";
+}
+
 // The other target has been forgotten, or was never seen: nobody asks.
 TEST_F(EngineReplayTest, WhatTheLedgerHasForgottenIsNotSentAgain) {
   const std::string targets = token("a") + "," + token("b");
