@@ -53,6 +53,8 @@ class Batch {
   Result<LedgerReply> apply_set_device(const SetDevice& request);
   Result<LedgerReply> apply_sweep(const Sweep& sweep);
   Result<void> sweep_due(std::size_t max, Swept& swept);
+  Result<void> tell_reuse(const ClaimRequest& request, DeviceBinding binding);
+  Result<void> bind(const Bind& bind);
   Result<void> note_device(const Settlement& settlement, const std::string& ref,
                            const std::string& provider);
 

@@ -217,7 +217,8 @@ Result<void> LedgerReader::read(const std::string& directory) {
     SO_TRY(const std::uint64_t rows, entries(txn, table));
     stats_.rows += rows;
   }
-  if (auto devices = open_table(txn, kDeviceTable, 0)) all.push_back(*devices);
+  for (const char* name : {kDeviceTable, kBindingTable})
+    if (auto table = open_table(txn, name, 0)) all.push_back(*table);
   stats_.map_bytes = file.map_bytes;
   // A ledger that has never been opened has no outbox yet.
   if (auto outbox = open_table(txn, kOutboxTable, MDB_INTEGERKEY)) {

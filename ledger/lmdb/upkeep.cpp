@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ledger/binding.hpp"
 #include "ledger/device.hpp"
 #include "ledger/lmdb/data_file.hpp"
 #include "ledger/lmdb/files.hpp"
@@ -53,14 +54,16 @@ struct Tables {
   std::uint64_t incarnation = 0;
   MDB_dbi meta = 0;
   std::vector<ScanTable> rows{};
-  // A ledger that has never been opened has neither.
+  // A ledger that has never been opened has none of them, one of an older version no bindings.
   std::optional<MDB_dbi> devices{};
+  std::optional<MDB_dbi> bindings{};
   std::optional<MDB_dbi> outbox{};
 
   [[nodiscard]] std::vector<MDB_dbi> all() const {
     std::vector<MDB_dbi> tables{meta};
     for (const ScanTable& r : rows) tables.push_back(r.table);
     if (devices) tables.push_back(*devices);
+    if (bindings) tables.push_back(*bindings);
     if (outbox) tables.push_back(*outbox);
     return tables;
   }
@@ -82,6 +85,7 @@ Result<Tables> open_tables(const LmdbTxn& txn) {
     tables.rows.push_back({.scope = scope, .table = table});
   }
   if (auto devices = open_table(txn, kDeviceTable, 0)) tables.devices = *devices;
+  if (auto bindings = open_table(txn, kBindingTable, 0)) tables.bindings = *bindings;
   if (auto outbox = open_table(txn, kOutboxTable, MDB_INTEGERKEY)) tables.outbox = *outbox;
   return tables;
 }
@@ -180,6 +184,14 @@ Examine device_examiner(LedgerCheck& check) {
   };
 }
 
+Examine binding_examiner(LedgerCheck& check) {
+  return [&check](std::string_view, std::string_view value) -> Result<void> {
+    ++check.bindings;
+    SO_CHECK(decode_binding(value));
+    return {};
+  };
+}
+
 Examine outbox_examiner(LedgerCheck& check) {
   return [&check](std::string_view key, std::string_view value) -> Result<void> {
     ++check.outbox;
@@ -194,6 +206,8 @@ Result<void> examine_all(Examination& examination, const Tables& tables, LedgerC
     SO_CHECK(examination.table("rows of " + rows.scope, rows.table, row_examiner(check)));
   if (tables.devices)
     SO_CHECK(examination.table("devices", *tables.devices, device_examiner(check)));
+  if (tables.bindings)
+    SO_CHECK(examination.table("bindings", *tables.bindings, binding_examiner(check)));
   if (!tables.outbox) return {};
   return examination.table("outbox", *tables.outbox, outbox_examiner(check));
 }
@@ -260,6 +274,9 @@ Result<LedgerSizes> ledger_sizes(const std::string& directory) {
   }
   if (tables.devices) {
     SO_TRY(sizes.devices, entries(txn, *tables.devices));
+  }
+  if (tables.bindings) {
+    SO_TRY(sizes.bindings, entries(txn, *tables.bindings));
   }
   if (tables.outbox) {
     SO_TRY(sizes.outbox, entries(txn, *tables.outbox));

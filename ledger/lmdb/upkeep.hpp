@@ -26,6 +26,7 @@ struct LedgerSizes {
   std::vector<Scope> scopes{};
   std::uint64_t rows = 0;
   std::uint64_t devices = 0;
+  std::uint64_t bindings = 0;
   std::uint64_t outbox = 0;
   std::uint64_t file_bytes = 0;
   std::uint64_t used_bytes = 0;  // of it; the rest is free for new rows
@@ -43,6 +44,7 @@ struct LedgerCheck {
   std::uint64_t rows = 0;
   std::array<std::uint64_t, kStates> by_state{};
   std::uint64_t devices = 0;
+  std::uint64_t bindings = 0;
   std::uint64_t outbox = 0;
   std::uint64_t damaged = 0;           // records of any kind
   std::vector<std::string> damages{};  // the first of them, without keys

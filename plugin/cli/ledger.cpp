@@ -53,6 +53,7 @@ Json json_of(const LedgerSizes& s, const std::string& directory) {
           {"rows", s.rows},
           {"rows_by_scope", std::move(scopes)},
           {"devices", s.devices},
+          {"bindings", s.bindings},
           {"outbox", s.outbox},
           {"file_bytes", s.file_bytes},
           {"used_bytes", s.used_bytes},
@@ -64,8 +65,9 @@ void print_sizes(const LedgerSizes& s, const std::string& directory) {
               wide(s.incarnation), s.running ? ", a daemon runs on it" : "");
   std::printf("file      %s, %s of it in use, of a map of %s\n", about(s.file_bytes).c_str(),
               about(s.used_bytes).c_str(), about(s.map_bytes).c_str());
-  std::printf("records   %llu rows, %llu devices, %llu batches of events to publish\n",
-              wide(s.rows), wide(s.devices), wide(s.outbox));
+  std::printf(
+      "records   %llu rows, %llu devices, %llu bindings, %llu batches of events to publish\n",
+      wide(s.rows), wide(s.devices), wide(s.bindings), wide(s.outbox));
   Table table{{"scope", "rows"}};
   for (const LedgerSizes::Scope& scope : s.scopes)
     table.add({scope.name, std::to_string(scope.rows)});
@@ -82,6 +84,7 @@ Json json_of(const LedgerCheck& c, const std::string& directory) {
           {"rows", c.rows},
           {"rows_by_state", std::move(states)},
           {"devices", c.devices},
+          {"bindings", c.bindings},
           {"outbox", c.outbox},
           {"damaged", c.damaged},
           {"damages", c.damages}};
@@ -91,8 +94,10 @@ int tell_check(const LedgerCheck& c, const std::string& directory, bool json) {
   if (json) {
     std::printf("%s\n", json_of(c, directory).dump().c_str());
   } else {
-    std::printf("%llu rows, %llu devices, %llu batches of events read, each with its checksum\n",
-                wide(c.rows), wide(c.devices), wide(c.outbox));
+    std::printf(
+        "%llu rows, %llu devices, %llu bindings, %llu batches of events read, each with its "
+        "checksum\n",
+        wide(c.rows), wide(c.devices), wide(c.bindings), wide(c.outbox));
     for (const std::string& damage : c.damages) std::printf("damaged: %s\n", damage.c_str());
     if (c.sound()) std::printf("%s is sound\n", directory.c_str());
   }
@@ -155,6 +160,7 @@ int restore(const Config& config, const std::string& from, bool json) {
   if (!done) return failed(done.error());
   std::string adopt = "sendonce setup";
   for (const ClassConfig& c : config.classes) adopt += " --adopt " + c.name;
+  if (!config.devices.reports.empty()) adopt.append(" --adopt ").append(kReportsLane);
   if (json) {
     std::printf("%s\n",
                 Json{{"directory", options.directory}, {"id", id}, {"next", adopt}}.dump().c_str());

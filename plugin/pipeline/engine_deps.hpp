@@ -4,12 +4,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "ledger/ledger_lane.hpp"
 #include "plugin/broker/broker.hpp"
 #include "plugin/core/clock.hpp"
 #include "plugin/core/log.hpp"
+#include "plugin/pipeline/device_reports.hpp"
 #include "plugin/transport/transport.hpp"
 
 namespace sendonce {
@@ -30,6 +32,7 @@ struct EngineOptions {
   Duration nak_max = std::chrono::hours(1);
   std::size_t outbox_entries_max = 100'000;
   Duration outbox_age_max = std::chrono::minutes(10);
+  std::optional<DeviceReportLane> reports{};
 };
 
 }  // namespace sendonce

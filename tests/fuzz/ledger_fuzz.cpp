@@ -1,12 +1,13 @@
-// Any bytes as a stored row, outbox entry or device: a value that survives being stored again, or
-// an error. The first byte chooses the record and whether its checksum is put right first: no
-// fuzzer guesses a CRC, and damage that kept it would have to be survived all the same.
+// Any bytes as a stored row, outbox entry, device or binding: a value that survives being stored
+// again, or an error. The first byte chooses the record and whether its checksum is put right
+// first: no fuzzer guesses a CRC, and damage that kept it would have to be survived all the same.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "ledger/binding.hpp"
 #include "ledger/bytes.hpp"
 #include "ledger/crc32c.hpp"
 #include "ledger/device.hpp"
@@ -54,6 +55,12 @@ void check_device(std::string_view bytes) {
   SO_ASSERT(device_state_from(name(device->state)) == device->state);
 }
 
+void check_binding(std::string_view bytes) {
+  const auto binding = decode_binding(bytes);
+  if (!binding) return SO_ASSERT(is_refusal(binding.error()));
+  SO_ASSERT(decode_binding(encode_binding(*binding)).value() == *binding);
+}
+
 void put_crc_right(std::string& bytes, std::size_t end) {
   if (bytes.size() < kCrcSize) return;
   store(bytes.data(), crc32c(std::string_view(bytes).substr(kCrcSize, end - kCrcSize)));
@@ -86,9 +93,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (repair) sendonce::put_crc_right(bytes, bytes.size());
       sendonce::check_outbox(bytes);
       break;
-    default:
+    case 2:
       if (repair) sendonce::put_crc_right(bytes, bytes.size());
       sendonce::check_device(bytes);
+      break;
+    default:
+      if (repair) sendonce::put_crc_right(bytes, bytes.size());
+      sendonce::check_binding(bytes);
       break;
   }
   return 0;
