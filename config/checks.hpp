@@ -4,11 +4,14 @@
 #pragma once
 
 #include <chrono>
+#include <string_view>
 
 #include "config/finding.hpp"
 #include "config/schema.hpp"
 
 namespace sendonce {
+
+inline constexpr std::string_view kOutgoing = "sendonce.>";  // our own events and dead letters
 
 // Between the clocks of two machines, and between a deadline and the code that obeys it.
 inline constexpr Duration kClockSlack = std::chrono::seconds(2);
@@ -29,6 +32,7 @@ void check_paths(const CheckInput& in, Findings& out);     // absolute
 void check_nats(const CheckInput& in, Findings& out);      // URLs, domain or api_prefix
 void check_streams(const CheckInput& in, Findings& out);   // in and out differ
 void check_metrics(const CheckInput& in, Findings& out);   // an address, on loopback
+void check_reports(const CheckInput& in, Findings& out);   // subjects and a name of their own
 void check_map_size(const CheckInput& in, Findings& out);  // room for the rows expected
 
 // ---- providers and routes: checks_provider.cpp

@@ -11,8 +11,6 @@
 namespace sendonce {
 namespace {
 
-constexpr std::string_view kOutgoing = "sendonce.>";  // our own events and dead letters
-
 std::string field_of(const ClassConfig& of, std::string_view key) {
   return "class." + of.name + "." + std::string(key);
 }

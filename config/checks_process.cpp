@@ -42,12 +42,12 @@ void check_server(const CheckInput& in, Findings& out, const std::string& server
 
 void check_config(const CheckInput& in, Findings& out) {
   using Check = void (*)(const CheckInput&, Findings&);
-  constexpr std::array<Check, 23> kChecks{
+  constexpr std::array<Check, 24> kChecks{
       check_presence, check_names,     check_paths,    check_nats,     check_streams,
       check_map_size, check_providers, check_drain,    check_routes,   check_policies,
       check_rates,    check_claims,    check_ack_wait, check_expires,  check_retention,
       check_pending,  check_retry,     check_keys,     check_collapse, check_subjects,
-      check_scopes,   check_apple_ids, check_metrics};
+      check_scopes,   check_apple_ids, check_metrics,  check_reports};
   for (const Check check : kChecks) check(in, out);
 }
 
@@ -63,6 +63,7 @@ void check_names(const CheckInput& in, Findings& out) {
   check_name(in, out, "instance.name", in.config.instance.name);
   check_name(in, out, "nats.outcomes_stream", in.config.nats.outcomes_stream);
   check_name(in, out, "nats.dead_letter_stream", in.config.nats.dead_letter_stream);
+  check_name(in, out, "devices.stream", in.config.devices.stream);
   for (const ProviderConfig& provider : in.config.providers)
     check_name(in, out, "provider." + provider.name, provider.name);
   for (const ClassConfig& c : in.config.classes) {
@@ -118,6 +119,32 @@ void check_metrics(const CheckInput& in, Findings& out) {
   else if (!is_loopback(address->host) && !metrics.remote)
     report_error(in, out, "metrics.listen", "can be reached from other machines",
                  "write 127.0.0.1, or remote = true if everybody who reaches it may read it");
+}
+
+void check_reports(const CheckInput& in, Findings& out) {
+  const DevicesConfig& devices = in.config.devices;
+  if (devices.reports.empty()) return;
+  const std::string field = "devices.reports";
+  if (devices.stream == in.config.nats.outcomes_stream ||
+      devices.stream == in.config.nats.dead_letter_stream)
+    report_error(in, out, "devices.stream", "is a stream that this process publishes to itself",
+                 "name the stream of the reports");
+  if (!valid_subject_filter(devices.reports) || devices.reports.starts_with('$'))
+    return report_error(in, out, field, "not a subject that can be consumed",
+                        "write words joined by dots, for example device-reports.>");
+  if (subjects_overlap(devices.reports, kOutgoing))
+    report_error(in, out, field, "takes in the events that this process publishes itself",
+                 "keep clear of sendonce.>");
+  for (const ClassConfig& c : in.config.classes) {
+    if (c.name == kReportsLane)
+      report_error(in, out, "class." + c.name,
+                   "beside devices.reports this name is taken: logs, dead letters and `setup "
+                   "--adopt` call the reports so",
+                   "rename the class and set its key_scope to the old name");
+    if (valid_subject_filter(c.subject) && subjects_overlap(c.subject, devices.reports))
+      report_error(in, out, field, "some subjects belong to class " + c.name + " too",
+                   "make the two filters disjoint");
+  }
 }
 
 void check_map_size(const CheckInput& in, Findings& out) {

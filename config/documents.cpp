@@ -11,8 +11,9 @@ namespace sendonce {
 namespace {
 
 constexpr std::int64_t kVersion = 1;
-constexpr std::array<std::string_view, 8> kTopLevel{
-    "config_version", "instance", "nats", "ledger", "metrics", "provider", "class", "defaults"};
+constexpr std::array<std::string_view, 9> kTopLevel{"config_version", "instance", "nats",
+                                                    "ledger",         "metrics",  "devices",
+                                                    "provider",       "class",    "defaults"};
 
 void report(Findings& findings, const Position& at, std::string field, std::string text,
             std::string remedy) {
@@ -144,6 +145,7 @@ void Documents::sort_in(const std::string& name, const TomlNode& node, Findings&
   if (name == "nats") return place(tables_.nats, node, name, findings);
   if (name == "ledger") return place(tables_.ledger, node, name, findings);
   if (name == "metrics") return place(tables_.metrics, node, name, findings);
+  if (name == "devices") return place(tables_.devices, node, name, findings);
   if (name == "provider") return place_named(tables_.providers, node, name, findings);
   if (name == "class") return place_named(tables_.classes, node, name, findings);
   if (name == "defaults") return sort_in_defaults(node, findings);

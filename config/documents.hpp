@@ -17,6 +17,7 @@ struct Tables {
   const TomlNode* nats = nullptr;
   const TomlNode* ledger = nullptr;
   const TomlNode* metrics = nullptr;
+  const TomlNode* devices = nullptr;
   const TomlNode* class_defaults = nullptr;
   std::vector<std::pair<std::string, const TomlNode*>> providers{};  // in the order of the files
   std::vector<std::pair<std::string, const TomlNode*>> classes{};

@@ -28,6 +28,7 @@ std::string effective_toml(const Config& config) {
   print(out, "nats", nats_keys(), AppliesTo::all, config.nats);
   print(out, "ledger", ledger_keys(), AppliesTo::all, config.ledger);
   print(out, "metrics", metrics_keys(), AppliesTo::all, config.metrics);
+  print(out, "devices", devices_keys(), AppliesTo::all, config.devices);
   for (const ProviderConfig& provider : config.providers)
     print(out, "provider." + provider.name, provider_keys(), applies_to(provider), provider);
   for (const ClassConfig& c : config.classes)

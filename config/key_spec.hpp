@@ -68,6 +68,7 @@ struct KeySpec {
 [[nodiscard]] std::span<const KeySpec<NatsConfig>> nats_keys();
 [[nodiscard]] std::span<const KeySpec<LedgerConfig>> ledger_keys();
 [[nodiscard]] std::span<const KeySpec<MetricsConfig>> metrics_keys();
+[[nodiscard]] std::span<const KeySpec<DevicesConfig>> devices_keys();
 [[nodiscard]] std::span<const KeySpec<ProviderConfig>> provider_keys();
 [[nodiscard]] std::span<const KeySpec<ClassConfig>> class_keys();
 

@@ -1,4 +1,4 @@
-// The keys of [instance], [nats], [ledger] and [metrics].
+// The keys of [instance], [nats], [ledger], [metrics] and [devices].
 #include <array>
 
 #include "config/key_spec.hpp"
@@ -104,6 +104,21 @@ std::span<const KeySpec<MetricsConfig>> metrics_keys() {
           {.path = "remote",
            .doc = "Allows a `listen` that other machines reach. Whoever reaches it may read it: "
                   "there is neither TLS nor a password."}),
+  };
+  return kKeys;
+}
+
+std::span<const KeySpec<DevicesConfig>> devices_keys() {
+  using C = DevicesConfig;
+  static const std::array kKeys{
+      keys::text<keys::Path<&C::reports>>(
+          {.path = "reports",
+           .doc = "Subject filter on which the application reports devices as `suspect`, `revoked` "
+                  "or `active`, for example `device-reports.>`.",
+           .default_words = "none: there are no reports"}),
+      keys::text<keys::Path<&C::stream>>(
+          {.path = "stream",
+           .doc = "The stream of the reports. Each instance gets every one of them."}),
   };
   return kKeys;
 }

@@ -189,6 +189,14 @@ constexpr std::array kCommonKeys{
          .doc = "First wait before a paused provider is tried again; it doubles up to 1 minute.",
          .reload = OnReload::now},
         between(100ms, 1min)),
+    keys::choice<keys::Path<&C::reuse>>(
+        {.path = "reuse",
+         .doc =
+             "What is done about a device, address or number that a send was accepted for and "
+             "that comes again with another `recipient` and no newer `registered_at`. `report`: "
+             "the event `sendonce.device.<kind>.reused`, and it is sent. `refuse`: the event, and "
+             "the delivery fails as `token_reused`. `allow`: nothing is kept or looked up.",
+         .reload = OnReload::now}),
     keys::text<keys::Path<&C::proxy>>(
         {.path = "proxy.url", .doc = "`http://host:port` of a proxy.", .default_words = "none"}),
     keys::secret<keys::Path<&C::proxy_credentials>>(

@@ -95,6 +95,7 @@ Config read_tables(const Tables& tables, const ReadSink& sink) {
   read_single<NatsConfig>(nats_keys(), tables.nats, "nats", sink, out.nats);
   read_single<LedgerConfig>(ledger_keys(), tables.ledger, "ledger", sink, out.ledger);
   read_single<MetricsConfig>(metrics_keys(), tables.metrics, "metrics", sink, out.metrics);
+  read_single<DevicesConfig>(devices_keys(), tables.devices, "devices", sink, out.devices);
   for (const auto& [name, table] : tables.providers)
     if (auto provider = read_provider(name, *table, sink))
       out.providers.push_back(*std::move(provider));

@@ -137,6 +137,8 @@ std::string config_reference() {
   append_table(out, ledger_keys());
   out += "\n## [metrics]\n";
   append_table(out, metrics_keys());
+  out += "\n## [devices]\n";
+  append_table(out, devices_keys());
   out += "\n## [provider.NAME]\n\n";
   out += kProviders;
   append_table(out, provider_keys());

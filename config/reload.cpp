@@ -49,6 +49,7 @@ std::vector<Change> compare(const Config& before, const Config& after) {
   compare_table(out, "nats", nats_keys(), before.nats, after.nats);
   compare_table(out, "ledger", ledger_keys(), before.ledger, after.ledger);
   compare_table(out, "metrics", metrics_keys(), before.metrics, after.metrics);
+  compare_table(out, "devices", devices_keys(), before.devices, after.devices);
   compare_tables(out, "provider", provider_keys(), before.providers, after.providers);
   compare_tables(out, "class", class_keys(), before.classes, after.classes);
   return out;

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plugin/core/clock.hpp"
@@ -64,6 +65,16 @@ struct MetricsConfig {
   bool remote = false;   // from other machines, too
 };
 
+// What the lane of the reports is called where classes have their names: in logs, dead letters and
+// `setup --adopt`.
+inline constexpr std::string_view kReportsLane = "devices";
+
+// Reports of the application about devices.
+struct DevicesConfig {
+  std::string reports{};  // filter of their subjects; empty: there are none
+  std::string stream = "DEVICE_REPORTS";
+};
+
 // RFC 8030 5.3: how much a push is worth to a device that saves power.
 enum class PushUrgency : std::uint8_t { very_low, low, normal, high };
 
@@ -75,6 +86,9 @@ struct SettingConfig {
 };
 
 enum class ApnsEnvironment : std::uint8_t { production, sandbox };
+
+// What is done about a device that was another recipient's and has not registered anew.
+enum class TokenReuse : std::uint8_t { allow, report, refuse };
 
 struct ProviderConfig {
   std::string name{};
@@ -122,6 +136,7 @@ struct ProviderConfig {
   double rate_per_second = 0;    // 0: none
   std::uint32_t breaker_open_after = 20;
   Duration breaker_probe = std::chrono::seconds(5);
+  TokenReuse reuse = TokenReuse::allow;
   std::string proxy{};                           // http://host:port
   std::optional<SecretRef> proxy_credentials{};  // user:password
   std::string ca{};                              // PEM file; empty: the system's
@@ -170,6 +185,7 @@ struct Config {
   NatsConfig nats{};
   LedgerConfig ledger{};
   MetricsConfig metrics{};
+  DevicesConfig devices{};
   std::vector<ProviderConfig> providers{};  // in the order of the file
   std::vector<ClassConfig> classes{};       // in the order of the file
   std::string hash{};                       // of the effective values, for `status`

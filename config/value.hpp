@@ -58,6 +58,7 @@ inline constexpr std::array<std::string_view, 4> kPolicyNames{"resend", "resend-
                                                               "give-up"};
 inline constexpr std::array<std::string_view, 2> kPriorityNames{"normal", "high"};
 inline constexpr std::array<std::string_view, 2> kEventsNames{"all", "exceptions"};
+inline constexpr std::array<std::string_view, 3> kReuseNames{"allow", "report", "refuse"};
 
 using ChoiceNames = std::span<const std::string_view>;
 [[nodiscard]] constexpr ChoiceNames names_of(Durability) {
@@ -77,6 +78,9 @@ using ChoiceNames = std::span<const std::string_view>;
 }
 [[nodiscard]] constexpr ChoiceNames names_of(EventsMode) {
   return kEventsNames;
+}
+[[nodiscard]] constexpr ChoiceNames names_of(TokenReuse) {
+  return kReuseNames;
 }
 
 // Of kind = "http".

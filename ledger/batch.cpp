@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "ledger/device_rules.hpp"
 #include "ledger/operator_rules.hpp"
 #include "plugin/core/assert.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr Duration kClockTolerance = std::chrono::hours(1);
 constexpr Duration kLookAgain = std::chrono::minutes(1);
+constexpr std::size_t kBindingsLookedAt = 256;  // with each sweep: twenty millions a day
 
 template <class... F>
 struct Overloaded : F... {
@@ -88,6 +90,9 @@ Result<LedgerReply> Batch::apply_claim(const ClaimRequest& request, Ticket ticke
   facts.adopted_at = store_.adopted_at(request.scope);
   if (request.device) {
     SO_TRY(facts.device, store_.device(request.device->hash));
+    if (request.device->reuse != Reuse::allow) {
+      SO_TRY(facts.binding, store_.binding(request.device->hash));
+    }
   }
   std::optional<RowId> id;
   std::optional<Row> row;
@@ -104,6 +109,7 @@ Result<LedgerReply> Batch::apply_claim(const ClaimRequest& request, Ticket ticke
   ClaimDecision decision = decide_claim(std::move(row), request, ticket, facts, context());
   if (decision.fence_used) ++life_.next_fence;
   if (!decision.write) return decision.reply;
+  if (decision.reused) SO_CHECK(tell_reuse(request, *facts.binding));
   // A row found under the previous recipe's key goes on under the present one.
   decision.write->key = request.key;
   if (id) {
@@ -116,6 +122,30 @@ Result<LedgerReply> Batch::apply_claim(const ClaimRequest& request, Ticket ticke
   return decision.reply;
 }
 
+// Once for each other recipient in a row: whoever hears of it has to act once.
+Result<void> Batch::tell_reuse(const ClaimRequest& request, DeviceBinding binding) {
+  if (std::exchange(binding.told, request.recipient) == request.recipient) return {};
+  const DeviceClaim& device = *request.device;
+  SO_CHECK(store_.put_binding(device.hash, binding));
+  events_.add_reuse({.hash = device.hash,
+                     .binding = binding,
+                     .registered_at = device.registered_at,
+                     .refused = device.reuse == Reuse::refuse,
+                     .kind = device.kind,
+                     .ref = request.ref,
+                     .provider = request.provider,
+                     .event_id = request.event_id,
+                     .fence = Fence(life_.next_fence++),
+                     .traceparent = request.traceparent});
+  return {};
+}
+
+Result<void> Batch::bind(const Bind& bind) {
+  SO_TRY(const auto found, store_.binding(bind.hash));
+  const auto next = decide_bind(found, bind, now_);
+  return next ? store_.put_binding(bind.hash, *next) : Result<void>{};
+}
+
 Result<LedgerReply> Batch::apply_settlement(const Settlement& settlement) {
   SO_TRY(auto found, store_.find(settlement.scope, settlement.key));
   if (!found) return decide_settle(std::nullopt, settlement, context()).reply;
@@ -123,6 +153,8 @@ Result<LedgerReply> Batch::apply_settlement(const Settlement& settlement) {
   const auto due_before = due_time(found->row, life_.incarnation);
   const bool open_before = !has_ended(found->row.state);
   if (settlement.device) SO_CHECK(note_device(settlement, found->row.ref, found->row.provider));
+  if (settlement.bind && settlement.verdict.effect == Effect::sent)
+    SO_CHECK(bind(*settlement.bind));
   SettleDecision decision = decide_settle(std::move(found->row), settlement, context());
   if (!decision.write) return decision.reply;
   SO_CHECK(store_.update(id, *decision.write, settlement.key));
@@ -198,33 +230,30 @@ Result<void> Batch::note_audit(AuditEntry entry, std::string result) {
   return store_.append_audit(entry);
 }
 
-// Whoever says so knows more than the last answer of a provider: no rule but the last word.
 Result<LedgerReply> Batch::apply_set_device(const SetDevice& request) {
-  FoundDevice before;
-  SO_TRY(before.row, store_.device(request.hash));
+  FoundDevice found;
+  SO_TRY(found.row, store_.device(request.hash));
   if (request.audit) {
     std::string result = "done, was ";
-    result += before.row ? name(before.row->state) : "active";
+    result += found.row ? name(found.row->state) : "active";
     SO_CHECK(note_audit(*request.audit, std::move(result)));
   }
-  DeviceRow row{.since = now_};
-  if (request.state) {
-    row.state = *request.state;
-    SO_CHECK(store_.put_device(request.hash, row));
-  } else {
-    SO_CHECK(store_.remove_device(request.hash));
-  }
+  const auto row = decide_set_device(found.row, request, now_);
+  if (!row) return found;
+  found.changed = true;
+  SO_CHECK(store_.put_device(request.hash, *row));
   const std::string reason = printable(request.text, kReasonMax);
   events_.add_device({.hash = request.hash,
-                      .device = row,
-                      .active = !request.state,
+                      .device = *row,
                       .kind = request.kind,
                       .ref = {},
                       .reason = reason,
                       .provider = request.provider,
                       .provider_time = false,
-                      .fence = Fence(life_.next_fence++)});
-  return before;
+                      .reported = request.reported.has_value(),
+                      .fence = Fence(life_.next_fence++),
+                      .traceparent = request.traceparent});
+  return found;
 }
 
 Result<LedgerReply> Batch::apply_sweep(const Sweep& sweep) {
@@ -235,6 +264,8 @@ Result<LedgerReply> Batch::apply_sweep(const Sweep& sweep) {
   SO_CHECK(sweep_due(max, swept));
   SO_TRY(const Expiry expiry, store_.expire(memory_clock(now_, life_.newest_stored), max));
   swept.expired = expiry.removed;
+  SO_CHECK(store_.forget_bindings(memory_clock(now_, life_.newest_stored) - kBindingKept,
+                                  kBindingsLookedAt));
   for (const auto& [from, to] : expiry.moved)
     notes_.push_back({.id = from, .due = std::nullopt, .moved_to = to});
   swept.next_due = life_.agenda.next();

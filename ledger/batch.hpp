@@ -54,6 +54,8 @@ class Batch {
   Result<void> note_audit(AuditEntry entry, std::string result);
   Result<LedgerReply> apply_sweep(const Sweep& sweep);
   Result<void> sweep_due(std::size_t max, Swept& swept);
+  Result<void> tell_reuse(const ClaimRequest& request, DeviceBinding binding);
+  Result<void> bind(const Bind& bind);
   Result<void> note_device(const Settlement& settlement, const std::string& ref,
                            const std::string& provider);
 

@@ -35,14 +35,18 @@ struct Resolve {
   std::optional<AuditEntry> audit{};  // kept with what came of it, in the same transaction
 };
 
-// What a person, or the application, says of a device. Without a state it is active again.
+// What a person, or the application, says of a device.
 struct SetDevice {
   DeviceHash hash{};
   std::string kind{};  // provider kind, for the subject of the event
   std::string provider{};
-  std::optional<DeviceState> state{};
+  DeviceState state = DeviceState::active;
   std::string text{};  // who and why
   std::optional<AuditEntry> audit{};
+  // Of a report of the application: since when it is so. Reports come more than once, and late:
+  // one that is older than what is known changes nothing. Without it, a person has the last word.
+  std::optional<WallTime> reported{};
+  std::string traceparent{};  // of the report's message; may be empty
 };
 struct FindDevice {
   DeviceHash hash{};
@@ -56,8 +60,9 @@ struct Resolved {
   WallTime deadline{};
 };
 
-struct FoundDevice {  // of SetDevice: as it was before
-  std::optional<DeviceRow> row{};
+struct FoundDevice {
+  std::optional<DeviceRow> row{};  // of SetDevice: as it was before
+  bool changed = false;            // by SetDevice
 };
 
 }  // namespace sendonce

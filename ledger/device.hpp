@@ -12,13 +12,19 @@
 
 namespace sendonce {
 
-enum class DeviceState : std::uint8_t { invalid = 1, mismatch = 2, suspect = 3, revoked = 4 };
+enum class DeviceState : std::uint8_t {
+  invalid = 1,   // its provider says so
+  mismatch = 2,  // the sender's mistake: kept, and marked
+  suspect = 3,   // noted only
+  revoked = 4,   // its person, or the application, wants nothing
+  active = 5,    // it was one of the others; what was reported earlier counts no more
+};
 [[nodiscard]] std::string_view name(DeviceState state);
 [[nodiscard]] std::optional<DeviceState> device_state_from(std::string_view text);
 
 struct DeviceRow {
   DeviceState state = DeviceState::invalid;
-  WallTime since{};                         // the provider's time, else when we learned of it
+  WallTime since{};  // by the provider or the application, else when we learned of it
   std::optional<WallTime> registered_at{};  // of the registration that was refused
   friend bool operator==(const DeviceRow&, const DeviceRow&) = default;
 };

@@ -17,9 +17,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "ledger/binding.hpp"
 #include "ledger/decisions.hpp"
 #include "ledger/row.hpp"
 #include "plugin/core/clock.hpp"
@@ -31,10 +33,12 @@ namespace sendonce {
 
 // ---- requests ------------------------------------------------------------------------------
 
-// The dead-device rule needs what the claim is about.
+// The rules about devices need what the claim is about.
 struct DeviceClaim {
   DeviceHash hash{};
   std::optional<WallTime> registered_at{};
+  Reuse reuse = Reuse::allow;
+  std::string_view kind{};  // of its provider, unless reuse is allowed; storage that stays
 };
 
 struct ClaimRequest {
@@ -90,6 +94,7 @@ struct Settlement {
     std::optional<WallTime> registered_at{};
   };
   std::optional<DeviceChange> device{};
+  std::optional<Bind> bind{};  // whose the device is, if this says that a send was accepted
 };
 
 // The copy of a dead letter has been confirmed by its stream.
@@ -139,6 +144,7 @@ struct Claimed {
   WallTime deadline{WallTime::max()};  // the row's; a later duplicate has a later one of its own
   WallTime created{};                  // of the row: no call came before
   std::string provider{};              // with a doubt: by whom it may have been sent, if known
+  bool reused = false;                 // the device is bound to another recipient
 };
 struct Busy {
   WallTime until{};
@@ -155,6 +161,7 @@ struct Done {
 struct Conflict {};  // same key, other content (law 10)
 struct DeadLetterDue {
   std::string reason{};
+  bool ended_now = false;  // this very claim ended the row
 };
 struct Stopped {};  // no new claims: the map or the disk runs full; ask again later
 using ClaimReply = std::variant<Claimed, Busy, Waiting, Done, Conflict, DeadLetterDue, Stopped>;

@@ -52,23 +52,50 @@ void append_outcome_data(std::string& out, const Row& row, std::string_view even
   out += "}}";
 }
 
-std::string_view change_of(const DeviceEvent& event) {
-  return event.active ? std::string_view("active") : name(event.device.state);
-}
-
 void append_device_data(std::string& out, const DeviceEvent& event) {
   out += R"("data":{"hash":")";
   append_hex(out, event.hash.view());
   out += '"';
-  member(out, R"(,"change":)", change_of(event));
+  member(out, R"(,"change":)", name(event.device.state));
   member(out, R"(,"kind":)", event.kind);
   member(out, R"(,"provider":)", event.provider);
   if (!event.ref.empty()) member(out, R"(,"ref":)", event.ref);
   if (!event.reason.empty()) member(out, R"(,"reason":)", event.reason);
   if (event.provider_time) member(out, R"(,"provider_time":)", rfc3339(event.device.since));
+  if (event.reported) member(out, R"(,"reported_at":)", rfc3339(event.device.since));
   if (event.device.registered_at)
     member(out, R"(,"registered_at":)", rfc3339(*event.device.registered_at));
   out += "}}";
+}
+
+constexpr std::string_view kReused = "reused";
+
+// Keyed with the ledger's secret: two of them can be compared, and `sendonce inspect` finds rows by
+// the recipient that one stands for.
+void hash_member(std::string& out, std::string_view quoted_name, LookupHash hash) {
+  std::array<char, sizeof(std::uint64_t)> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<char>(hash.get() >> (8 * (bytes.size() - 1 - i)));
+  out += quoted_name;
+  out += '"';
+  append_hex(out, {bytes.data(), bytes.size()});
+  out += '"';
+}
+
+void append_reuse_data(std::string& out, const ReuseEvent& event) {
+  out += R"("data":{"hash":")";
+  append_hex(out, event.hash.view());
+  out += '"';
+  member(out, R"(,"change":)", kReused);
+  member(out, R"(,"kind":)", event.kind);
+  member(out, R"(,"provider":)", event.provider);
+  if (!event.ref.empty()) member(out, R"(,"ref":)", event.ref);
+  hash_member(out, R"(,"recipient":)", event.binding.told);
+  hash_member(out, R"(,"bound_to":)", event.binding.recipient);
+  member(out, R"(,"bound_since":)", rfc3339(event.binding.since));
+  if (event.registered_at) member(out, R"(,"registered_at":)", rfc3339(*event.registered_at));
+  if (!event.event_id.empty()) member(out, R"(,"event_id":)", event.event_id);
+  out += event.refused ? R"(,"refused":true}})" : R"(,"refused":false}})";
 }
 
 }  // namespace
@@ -137,14 +164,25 @@ void EventBatch::add_outcome(const Row& row, const EventOrigin& origin) {
 }
 
 void EventBatch::add_device(const DeviceEvent& event) {
-  std::string& body = body_for(device_subject(event.kind, change_of(event)));
-  open_event(body, kDeviceEventType, event.traceparent);
-  body += R"("id":")";
-  append_hex(body, event.hash.view());
-  body += '.';
-  append_number(body, static_cast<std::int64_t>(event.fence.get()));
-  body += R"(",)";
+  std::string& body = body_for(device_subject(event.kind, name(event.device.state)));
+  open_device(body, event.hash, event.fence, event.traceparent);
   append_device_data(body, event);
+}
+
+void EventBatch::add_reuse(const ReuseEvent& event) {
+  std::string& body = body_for(device_subject(event.kind, kReused));
+  open_device(body, event.hash, event.fence, event.traceparent);
+  append_reuse_data(body, event);
+}
+
+void EventBatch::open_device(std::string& body, const DeviceHash& hash, Fence fence,
+                             std::string_view traceparent) {
+  open_event(body, kDeviceEventType, traceparent);
+  body += R"("id":")";
+  append_hex(body, hash.view());
+  body += '.';
+  append_number(body, static_cast<std::int64_t>(fence.get()));
+  body += R"(",)";
 }
 
 const std::vector<EventBatch::Entry>& EventBatch::finish() {

@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ledger/binding.hpp"
 #include "ledger/device.hpp"
 #include "ledger/ledger.hpp"
 #include "ledger/row.hpp"
@@ -27,13 +29,27 @@ inline constexpr std::string_view kDeviceEventType = "dev.sendonce.device.v1";
 struct DeviceEvent {
   DeviceHash hash{};
   DeviceRow device{};
-  bool active = false;  // its row is gone: a person has called it active
   std::string_view kind{};
   std::string_view ref{};
   std::string_view reason{};
   std::string_view provider{};
   bool provider_time = false;  // `device.since` is the provider's time, not ours
+  bool reported = false;       // it is the application's
   Fence fence{};               // of the attempt that found out; makes the event's id
+  std::string_view traceparent{};
+};
+
+// A send to a device that is bound to another recipient.
+struct ReuseEvent {
+  DeviceHash hash{};
+  DeviceBinding binding{};  // `told` is the recipient of the send
+  std::optional<WallTime> registered_at{};
+  bool refused = false;
+  std::string_view kind{};
+  std::string_view ref{};
+  std::string_view provider{};
+  std::string_view event_id{};
+  Fence fence{};  // makes the event's id
   std::string_view traceparent{};
 };
 
@@ -53,6 +69,7 @@ class EventBatch {
   // A row that has just ended or changed.
   void add_outcome(const Row& row, const EventOrigin& origin);
   void add_device(const DeviceEvent& event);
+  void add_reuse(const ReuseEvent& event);
 
   struct Entry {
     std::string subject{};
@@ -65,6 +82,8 @@ class EventBatch {
  private:
   std::string& body_for(std::string subject);
   void open_event(std::string& body, std::string_view type, std::string_view traceparent);
+  void open_device(std::string& body, const DeviceHash& hash, Fence fence,
+                   std::string_view traceparent);
 
   std::string source_;
   std::string time_{};  // of the batch, RFC 3339

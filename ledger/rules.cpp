@@ -59,6 +59,11 @@ bool dead_device(const ClaimRequest& request, const ClaimFacts& facts) {
   return !registered || *registered <= facts.device->since;
 }
 
+bool is_reused(const ClaimRequest& request, const ClaimFacts& facts) {
+  return request.device && facts.binding &&
+         is_reuse(*facts.binding, request.recipient, request.device->registered_at);
+}
+
 Row new_row(const ClaimRequest& request, const ClaimFacts& facts) {
   Row row;
   row.key = request.key;
@@ -111,22 +116,28 @@ ClaimDecision ended_by_claim(Row&& row, std::string_view reason, const ClaimRequ
   return decision;
 }
 
-// The payload can never be sent: no claim is taken for it, its row just ends.
-ClaimDecision refused_by_claim(Row&& row, const ClaimRequest& request, WallTime now) {
+ClaimDecision refused_for(Row&& row, std::string_view reason, Fault fault,
+                          const ClaimRequest& request, WallTime now) {
   recall(row);
   const State state = row.effect == Effect::not_sent ? State::failed : State::unknown;
-  end_row(row, state, printable(request.refused, kReasonMax), now, request.retention);
-  row.fault = Fault::request;
+  end_row(row, state, reason, now, request.retention);
+  row.fault = fault;
   ClaimDecision decision;
   if (state == State::failed) {
     row.dead_letter = DeadLetter::due;
-    decision.reply = DeadLetterDue{row.reason};
+    decision.reply = DeadLetterDue{.reason = row.reason, .ended_now = true};
   } else {
     decision.reply = done_reply(row, true);
   }
   decision.event = true;
   decision.write = std::move(row);
   return decision;
+}
+
+// The payload can never be sent: no claim is taken for it, its row just ends.
+ClaimDecision refused_by_claim(Row&& row, const ClaimRequest& request, WallTime now) {
+  return refused_for(std::move(row), printable(request.refused, kReasonMax), Fault::request,
+                     request, now);
 }
 
 ClaimDecision take_claim(Row&& row, bool taken_over, const ClaimRequest& request, Ticket ticket,
@@ -176,8 +187,17 @@ ClaimDecision end_or_claim(Row&& row, bool taken_over, const ClaimRequest& reque
     return ended_by_claim(std::move(row), "dead device", request, context.now);
   if (!request.refused.empty()) return refused_by_claim(std::move(row), request, context.now);
   if (!taken_over && row.next_at > context.now) return answer(Waiting{row.next_at});
+  const bool reused = is_reused(request, facts);
+  if (reused && request.device->reuse == Reuse::refuse) {
+    ClaimDecision decision =
+        refused_for(std::move(row), kTokenReused, Fault::mismatch, request, context.now);
+    decision.reused = true;
+    return decision;
+  }
   if (facts.claims_stopped) return stopped();
-  return take_claim(std::move(row), taken_over, request, ticket, context);
+  ClaimDecision decision = take_claim(std::move(row), taken_over, request, ticket, context);
+  decision.reused = std::get<Claimed>(decision.reply).reused = reused;
+  return decision;
 }
 
 bool knows_receipt(const Row& row, Fence fence) {

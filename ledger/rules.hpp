@@ -33,6 +33,7 @@ struct RuleContext {
 // What a claim has to know beside its row.
 struct ClaimFacts {
   std::optional<DeviceRow> device{};
+  std::optional<DeviceBinding> binding{};  // looked up unless reuse is allowed
   std::optional<WallTime> adopted_at{};
   bool claims_stopped = false;
 };
@@ -42,6 +43,7 @@ struct ClaimDecision {
   std::optional<Row> write{};
   bool event = false;  // the row ended: an outcome event is due
   bool fence_used = false;
+  bool reused = false;  // the device belongs to another recipient, whatever is done about it
 };
 [[nodiscard]] ClaimDecision decide_claim(std::optional<Row>&& found, const ClaimRequest& request,
                                          Ticket ticket, const ClaimFacts& facts,

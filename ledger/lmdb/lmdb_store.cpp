@@ -75,11 +75,42 @@ Result<void> LmdbStore::put_device(const DeviceHash& hash, const DeviceRow& row)
   return {};
 }
 
-// Its fingerprint may stay: a hit is looked up in the table.
-Result<void> LmdbStore::remove_device(const DeviceHash& hash) {
+Result<std::optional<DeviceBinding>> LmdbStore::binding(const DeviceHash& hash) {
+  if (!tables_.any_bindings) return std::optional<DeviceBinding>{};
   MDB_val k = lmdb_value(hash.view());
-  const int rc = mdb_del(txn_.get(), tables_.devices, &k, nullptr);
-  if (rc != 0 && rc != MDB_NOTFOUND) return lmdb_fail("delete from devices", rc);
+  MDB_val v{};
+  const int rc = mdb_get(txn_.get(), tables_.bindings, &k, &v);
+  if (rc == MDB_NOTFOUND) return std::optional<DeviceBinding>{};
+  if (rc != 0) return lmdb_fail("read of bindings", rc);
+  SO_TRY(const DeviceBinding found, decode_binding(lmdb_text(v)));
+  return std::optional(found);
+}
+
+Result<void> LmdbStore::put_binding(const DeviceHash& hash, const DeviceBinding& binding) {
+  tables_.any_bindings = true;  // too early if the commit fails, which does no harm
+  const std::string bytes = encode_binding(binding);
+  MDB_val k = lmdb_value(hash.view());
+  MDB_val v = lmdb_value(bytes);
+  if (const int rc = mdb_put(txn_.get(), tables_.bindings, &k, &v, 0); rc != 0)
+    return lmdb_fail("write of bindings", rc);
+  return {};
+}
+
+Result<void> LmdbStore::forget_bindings(WallTime used, std::size_t max) {
+  if (!tables_.any_bindings) return {};
+  SO_TRY(const LmdbCursor cursor, LmdbCursor::open(txn_, tables_.bindings));
+  std::string& at = tables_.bindings_seen;
+  MDB_val k = lmdb_value(at);
+  MDB_val v{};
+  int rc = mdb_cursor_get(cursor.get(), &k, &v, at.empty() ? MDB_FIRST : MDB_SET_RANGE);
+  for (std::size_t i = 0; i < max && rc == 0; ++i) {
+    SO_TRY(const DeviceBinding binding, decode_binding(lmdb_text(v)));
+    at.assign(lmdb_text(k));
+    if (binding.used < used) rc = mdb_cursor_del(cursor.get(), 0);
+    if (rc == 0) rc = mdb_cursor_get(cursor.get(), &k, &v, MDB_NEXT);
+  }
+  if (rc != 0 && rc != MDB_NOTFOUND) return lmdb_fail("looking through bindings", rc);
+  if (rc == MDB_NOTFOUND) at.clear();  // that was the last: from the first again
   return {};
 }
 

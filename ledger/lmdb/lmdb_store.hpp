@@ -20,7 +20,10 @@ class LmdbStore final : public Store {
   [[nodiscard]] Result<Expiry> expire(WallTime memory_now, std::size_t max) override;
   [[nodiscard]] Result<std::optional<DeviceRow>> device(const DeviceHash& hash) override;
   [[nodiscard]] Result<void> put_device(const DeviceHash& hash, const DeviceRow& row) override;
-  [[nodiscard]] Result<void> remove_device(const DeviceHash& hash) override;
+  [[nodiscard]] Result<std::optional<DeviceBinding>> binding(const DeviceHash& hash) override;
+  [[nodiscard]] Result<void> put_binding(const DeviceHash& hash,
+                                         const DeviceBinding& binding) override;
+  [[nodiscard]] Result<void> forget_bindings(WallTime used, std::size_t max) override;
   [[nodiscard]] Result<void> append_outbox(const OutboxEntry& entry) override;
   [[nodiscard]] Result<OutboxPage> read_outbox(const OutboxRead& read) override;
   [[nodiscard]] Result<void> remove_outbox(OutboxSeq seq) override;

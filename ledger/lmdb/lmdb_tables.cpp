@@ -73,6 +73,9 @@ Result<LmdbTables> LmdbTables::open(const LmdbTxn& txn, const std::vector<std::s
   SO_TRY(tables.outbox, open_table(txn, kOutboxTable, MDB_CREATE | MDB_INTEGERKEY));
   SO_TRY(tables.devices, open_table(txn, kDeviceTable, MDB_CREATE));
   SO_TRY(tables.audit, open_table(txn, kAuditTable, MDB_CREATE | MDB_INTEGERKEY));
+  SO_TRY(tables.bindings, open_table(txn, kBindingTable, MDB_CREATE));
+  SO_TRY(const std::uint64_t bindings, entries(txn, tables.bindings));
+  tables.any_bindings = bindings > 0;
   std::vector<std::string> all = scopes;
   SO_TRY(std::vector<std::string> stored, stored_scopes(txn));
   for (std::string& scope : stored) {
@@ -126,7 +129,7 @@ Result<std::uint64_t> bytes_in_use(const LmdbTxn& txn, std::vector<MDB_dbi> tabl
 }
 
 Result<std::uint64_t> LmdbTables::used_bytes(const LmdbTxn& txn) const {
-  std::vector<MDB_dbi> all{meta.table(), outbox, devices, audit};
+  std::vector<MDB_dbi> all{meta.table(), outbox, devices, bindings, audit};
   for (const RowTable& table : rows) all.push_back(table.table());
   return bytes_in_use(txn, std::move(all));
 }

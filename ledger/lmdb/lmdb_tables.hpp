@@ -31,6 +31,7 @@ namespace sendonce {
 inline constexpr const char* kOutboxTable = "outbox";
 inline constexpr const char* kDeviceTable = "devices";
 inline constexpr const char* kAuditTable = "audit";
+inline constexpr const char* kBindingTable = "bindings";
 inline constexpr unsigned kTablesMax = 256;
 
 struct LmdbTables {
@@ -38,6 +39,9 @@ struct LmdbTables {
   MDB_dbi outbox = 0;
   MDB_dbi devices = 0;
   MDB_dbi audit = 0;
+  MDB_dbi bindings = 0;
+  bool any_bindings = false;    // else nothing is looked up
+  std::string bindings_seen{};  // the last key that forget_bindings() has looked at
   // The configured scopes in their order, then those that no class uses any more.
   std::vector<RowTable> rows{};
   std::vector<std::optional<WallTime>> adopted{};

@@ -219,7 +219,8 @@ Result<void> LedgerReader::read(const std::string& directory) {
     SO_TRY(const std::uint64_t rows, entries(txn, table));
     stats_.rows += rows;
   }
-  if (auto devices = open_table(txn, kDeviceTable, 0)) all.push_back(*devices);
+  for (const char* name : {kDeviceTable, kBindingTable})
+    if (auto table = open_table(txn, name, 0)) all.push_back(*table);
   if (auto audit = open_table(txn, kAuditTable, MDB_INTEGERKEY)) {
     all.push_back(*audit);
     open_->audit = *audit;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ledger/binding.hpp"
 #include "ledger/device.hpp"
 #include "ledger/lmdb/audit_table.hpp"
 #include "ledger/lmdb/data_file.hpp"
@@ -54,8 +55,9 @@ struct Tables {
   std::uint64_t incarnation = 0;
   MDB_dbi meta = 0;
   std::vector<ScanTable> rows{};
-  // A ledger that has never been opened has neither.
+  // A ledger that has never been opened has none of them, one of an older version no bindings.
   std::optional<MDB_dbi> devices{};
+  std::optional<MDB_dbi> bindings{};
   std::optional<MDB_dbi> outbox{};
   std::optional<MDB_dbi> audit{};
 
@@ -63,6 +65,7 @@ struct Tables {
     std::vector<MDB_dbi> tables{meta};
     for (const ScanTable& r : rows) tables.push_back(r.table);
     if (devices) tables.push_back(*devices);
+    if (bindings) tables.push_back(*bindings);
     if (outbox) tables.push_back(*outbox);
     if (audit) tables.push_back(*audit);
     return tables;
@@ -85,6 +88,7 @@ Result<Tables> open_tables(const LmdbTxn& txn) {
     tables.rows.push_back({.scope = scope, .table = table});
   }
   if (auto devices = open_table(txn, kDeviceTable, 0)) tables.devices = *devices;
+  if (auto bindings = open_table(txn, kBindingTable, 0)) tables.bindings = *bindings;
   if (auto outbox = open_table(txn, kOutboxTable, MDB_INTEGERKEY)) tables.outbox = *outbox;
   if (auto audit = open_table(txn, kAuditTable, MDB_INTEGERKEY)) tables.audit = *audit;
   return tables;
@@ -184,6 +188,14 @@ Examine device_examiner(LedgerCheck& check) {
   };
 }
 
+Examine binding_examiner(LedgerCheck& check) {
+  return [&check](std::string_view, std::string_view value) -> Result<void> {
+    ++check.bindings;
+    SO_CHECK(decode_binding(value));
+    return {};
+  };
+}
+
 Examine outbox_examiner(LedgerCheck& check) {
   return [&check](std::string_view key, std::string_view value) -> Result<void> {
     ++check.outbox;
@@ -208,6 +220,8 @@ Result<void> examine_all(Examination& examination, const Tables& tables, LedgerC
   if (tables.devices)
     SO_CHECK(examination.table("devices", *tables.devices, device_examiner(check)));
   if (tables.audit) SO_CHECK(examination.table("audit", *tables.audit, audit_examiner(check)));
+  if (tables.bindings)
+    SO_CHECK(examination.table("bindings", *tables.bindings, binding_examiner(check)));
   if (!tables.outbox) return {};
   return examination.table("outbox", *tables.outbox, outbox_examiner(check));
 }
@@ -274,6 +288,9 @@ Result<LedgerSizes> ledger_sizes(const std::string& directory) {
   }
   if (tables.devices) {
     SO_TRY(sizes.devices, entries(txn, *tables.devices));
+  }
+  if (tables.bindings) {
+    SO_TRY(sizes.bindings, entries(txn, *tables.bindings));
   }
   if (tables.outbox) {
     SO_TRY(sizes.outbox, entries(txn, *tables.outbox));

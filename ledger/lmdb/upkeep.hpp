@@ -27,6 +27,7 @@ struct LedgerSizes {
   std::vector<Scope> scopes{};
   std::uint64_t rows = 0;
   std::uint64_t devices = 0;
+  std::uint64_t bindings = 0;
   std::uint64_t outbox = 0;
   std::uint64_t audit = 0;
   std::uint64_t file_bytes = 0;
@@ -45,6 +46,7 @@ struct LedgerCheck {
   std::uint64_t rows = 0;
   std::array<std::uint64_t, kStates> by_state{};
   std::uint64_t devices = 0;
+  std::uint64_t bindings = 0;
   std::uint64_t outbox = 0;
   std::uint64_t audit = 0;
   std::uint64_t damaged = 0;           // records of any kind

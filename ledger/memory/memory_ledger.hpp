@@ -26,6 +26,7 @@ struct MemoryDisk {
   };
   std::vector<Table> tables{};  // by ScopeIndex
   std::unordered_map<DeviceHash, DeviceRow> devices{};
+  std::unordered_map<DeviceHash, DeviceBinding> bindings{};
   std::map<std::uint64_t, OutboxEntry> outbox{};
   std::map<std::uint64_t, AuditEntry> audit{};
   std::uint32_t incarnation = 0;

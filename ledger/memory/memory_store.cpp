@@ -90,11 +90,33 @@ Result<void> MemoryStore::put_device(const DeviceHash& hash, const DeviceRow& ro
   return {};
 }
 
-Result<void> MemoryStore::remove_device(const DeviceHash& hash) {
-  const auto found = disk_.devices.find(hash);
-  if (found == disk_.devices.end()) return {};
-  undo_.emplace_back([this, hash, before = found->second] { disk_.devices[hash] = before; });
-  disk_.devices.erase(found);
+Result<std::optional<DeviceBinding>> MemoryStore::binding(const DeviceHash& hash) {
+  const auto found = disk_.bindings.find(hash);
+  if (found == disk_.bindings.end()) return std::optional<DeviceBinding>{};
+  return std::optional(found->second);
+}
+
+Result<void> MemoryStore::put_binding(const DeviceHash& hash, const DeviceBinding& binding) {
+  const auto found = disk_.bindings.find(hash);
+  if (found == disk_.bindings.end()) {
+    undo_.emplace_back([this, hash] { disk_.bindings.erase(hash); });
+  } else {
+    undo_.emplace_back([this, hash, before = found->second] { disk_.bindings[hash] = before; });
+  }
+  disk_.bindings[hash] = binding;
+  return {};
+}
+
+Result<void> MemoryStore::forget_bindings(WallTime used, std::size_t max) {
+  for (auto at = disk_.bindings.begin(); at != disk_.bindings.end() && max > 0;) {
+    if (at->second.used >= used) {
+      ++at;
+      continue;
+    }
+    undo_.emplace_back([this, before = *at] { disk_.bindings.insert(before); });
+    at = disk_.bindings.erase(at);
+    --max;
+  }
   return {};
 }
 

@@ -127,7 +127,9 @@ std::string unfit(const Config& config, const Letter& letter) {
   const bool taken = std::ranges::any_of(config.classes, [&](const ClassConfig& c) {
     return c.name == letter.message_class() && subject_covers(c.subject, subject);
   });
-  return taken ? std::string() : "no class takes its subject " + subject + " any more";
+  const bool reported =
+      letter.message_class() == kReportsLane && subject_covers(config.devices.reports, subject);
+  return taken || reported ? std::string() : "no class takes its subject " + subject + " any more";
 }
 
 enum class Done : std::uint8_t { yes, refused, failed };

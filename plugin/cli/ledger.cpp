@@ -54,6 +54,7 @@ Json json_of(const LedgerSizes& s, const std::string& directory) {
           {"rows", s.rows},
           {"rows_by_scope", std::move(scopes)},
           {"devices", s.devices},
+          {"bindings", s.bindings},
           {"outbox", s.outbox},
           {"audit", s.audit},
           {"file_bytes", s.file_bytes},
@@ -66,8 +67,10 @@ void print_sizes(const LedgerSizes& s, const std::string& directory) {
               wide(s.incarnation), s.running ? ", a daemon runs on it" : "");
   std::printf("file      %s, %s of it in use, of a map of %s\n", about(s.file_bytes).c_str(),
               about(s.used_bytes).c_str(), about(s.map_bytes).c_str());
-  std::printf("records   %llu rows, %llu devices, %llu batches of events to publish, %llu deeds\n",
-              wide(s.rows), wide(s.devices), wide(s.outbox), wide(s.audit));
+  std::printf(
+      "records   %llu rows, %llu devices, %llu bindings, %llu batches of events to publish, %llu "
+      "deeds\n",
+      wide(s.rows), wide(s.devices), wide(s.bindings), wide(s.outbox), wide(s.audit));
   Table table{{"scope", "rows"}};
   for (const LedgerSizes::Scope& scope : s.scopes)
     table.add({scope.name, std::to_string(scope.rows)});
@@ -84,6 +87,7 @@ Json json_of(const LedgerCheck& c, const std::string& directory) {
           {"rows", c.rows},
           {"rows_by_state", std::move(states)},
           {"devices", c.devices},
+          {"bindings", c.bindings},
           {"outbox", c.outbox},
           {"audit", c.audit},
           {"damaged", c.damaged},
@@ -95,9 +99,9 @@ int tell_check(const LedgerCheck& c, const std::string& directory, bool json) {
     std::printf("%s\n", json_of(c, directory).dump().c_str());
   } else {
     std::printf(
-        "%llu rows, %llu devices, %llu batches of events, %llu deeds read, each with its "
-        "checksum\n",
-        wide(c.rows), wide(c.devices), wide(c.outbox), wide(c.audit));
+        "%llu rows, %llu devices, %llu bindings, %llu batches of events, %llu deeds read, each "
+        "with its checksum\n",
+        wide(c.rows), wide(c.devices), wide(c.bindings), wide(c.outbox), wide(c.audit));
     for (const std::string& damage : c.damages) std::printf("damaged: %s\n", damage.c_str());
     if (c.sound()) std::printf("%s is sound\n", directory.c_str());
   }
@@ -160,6 +164,7 @@ int restore(const Config& config, const std::string& from, bool json) {
   if (!done) return failed(done.error());
   std::string adopt = "sendonce setup";
   for (const ClassConfig& c : config.classes) adopt += " --adopt " + c.name;
+  if (!config.devices.reports.empty()) adopt.append(" --adopt ").append(kReportsLane);
   if (json) {
     std::printf("%s\n",
                 Json{{"directory", options.directory}, {"id", id}, {"next", adopt}}.dump().c_str());

@@ -74,7 +74,9 @@ void add_config_commands(CLI::App& app, Commands& c) {
       command(app, "setup", "Make the ledger, streams and consumers; shows what it changes",
               "sendonce setup --dry-run");
   make->add_flag("--dry-run", c.setup.dry_run, "Show, change nothing");
-  make->add_option("--adopt", c.setup.adopt, "Take this class's consumer over from another ledger");
+  make->add_option(
+      "--adopt", c.setup.adopt,
+      "Take over the consumer of this class, or of the reports (devices), from another ledger");
   make->add_flag("--restored", c.setup.restored,
                  "The ledger is a copy that was put back: give it a new id and adopt every class");
   make->add_flag(

@@ -37,9 +37,11 @@ Result<std::optional<StartFrom>> start_from(const std::string& text) {
 }
 
 Result<void> check_names(const Config& config, const std::vector<std::string>& adopt) {
-  for (const std::string& name : adopt)
+  for (const std::string& name : adopt) {
+    if (name == kReportsLane && reports_lane(config)) continue;
     if (std::ranges::find(config.classes, name, &ClassConfig::name) == config.classes.end())
       return fail(Errc::invalid, "--adopt: no [class." + name + "] in the configuration");
+  }
   return {};
 }
 
@@ -113,6 +115,7 @@ Result<void> change_ledger(const Config& config, const SetupOptions& options, co
   if (options.restored) SO_CHECK(renew_ledger(ledger, id, adopted_at));
   for (const std::string& name : adopted) {
     const auto c = std::ranges::find(config.classes, name, &ClassConfig::name);
+    if (c == config.classes.end()) continue;  // the reports: they have no rows
     SO_CHECK(adopt_scope(ledger, c->key_scope, adopted_at));
   }
   return {};
@@ -146,6 +149,9 @@ Result<void> run(const Config& config, const SetupOptions& options, ConnectionOp
 SetupRequest setup_request(const Config& config, std::string ledger_id, const SetupOptions& options,
                            const std::optional<StartFrom>& from) {
   SetupRequest r{.ledger_id = std::move(ledger_id)};
+  const auto adopted = [&](std::string_view name) {
+    return options.restored || std::ranges::find(options.adopt, name) != options.adopt.end();
+  };
   for (const ClassConfig& c : config.classes)
     r.consumers.push_back({.class_name = c.name,
                            .stream = c.stream,
@@ -154,8 +160,18 @@ SetupRequest setup_request(const Config& config, std::string ledger_id, const Se
                            .ack_wait = c.ack_wait,
                            .max_ack_pending = c.max_ack_pending,
                            .from = from,
-                           .adopt = options.restored || std::ranges::find(options.adopt, c.name) !=
-                                                            options.adopt.end()});
+                           .adopt = adopted(c.name)});
+  if (const auto reports = reports_lane(config))
+    r.consumers.push_back({.class_name = std::string(kReportsLane),
+                           .stream = config.devices.stream,
+                           .durable = reports->durable,
+                           .filter_subject = config.devices.reports,
+                           .ack_wait = reports->ack_wait,
+                           .max_ack_pending = 1,
+                           .from = from,
+                           .adopt = adopted(kReportsLane),
+                           .holds = "reports about devices",
+                           .shared = true});
   r.streams =
       desired_streams(r.consumers, config.nats.outcomes_stream, config.nats.dead_letter_stream);
   return r;

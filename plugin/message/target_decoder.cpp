@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -29,6 +30,7 @@ enum Member : std::uint8_t {
 };
 constexpr std::array<std::string_view, 9> kMembers{
     "provider", "kind", "token", "subscription", "phone", "email", "url", "registered_at", "ref"};
+static_assert(std::ranges::equal(kDestinationMembers, std::span(kMembers).first<7>()));
 
 enum SubscriptionMember : std::uint8_t { endpoint, p256dh, auth };
 constexpr std::array<std::string_view, 3> kSubscriptionMembers{"endpoint", "p256dh", "auth"};
@@ -106,29 +108,6 @@ Result<void> read_member(Member member, JsonReader& reader, const JsonPath& at, 
   SO_ASSERT(false);
 }
 
-std::optional<DestinationForm> form_of(std::size_t member) {
-  if (member < token || member > url) return std::nullopt;
-  return static_cast<DestinationForm>(member - token);
-}
-
-DestinationForm form_for(ProviderKind provider_kind) {
-  switch (provider_kind) {
-    case ProviderKind::apns:
-    case ProviderKind::fcm:
-    case ProviderKind::push:
-      return DestinationForm::token;
-    case ProviderKind::webpush:
-      return DestinationForm::subscription;
-    case ProviderKind::sms:
-      return DestinationForm::phone;
-    case ProviderKind::email:
-      return DestinationForm::email;
-    case ProviderKind::http:
-      return DestinationForm::url;
-  }
-  SO_ASSERT(false);
-}
-
 Result<DestinationForm> read_target(JsonReader& reader, const JsonPath& path, Target& target) {
   if (reader.type() != JsonType::object) return path.refuse("must be an object");
   MemberSet members(kMembers);
@@ -181,6 +160,35 @@ std::string_view needs(Channel channel) {
 }
 
 }  // namespace
+
+std::optional<DestinationForm> form_of(std::size_t member) {
+  if (member < token || member > url) return std::nullopt;
+  return static_cast<DestinationForm>(member - token);
+}
+
+DestinationForm form_for(ProviderKind provider_kind) {
+  switch (provider_kind) {
+    case ProviderKind::apns:
+    case ProviderKind::fcm:
+    case ProviderKind::push:
+      return DestinationForm::token;
+    case ProviderKind::webpush:
+      return DestinationForm::subscription;
+    case ProviderKind::sms:
+      return DestinationForm::phone;
+    case ProviderKind::email:
+      return DestinationForm::email;
+    case ProviderKind::http:
+      return DestinationForm::url;
+  }
+  SO_ASSERT(false);
+}
+
+Result<void> read_destination(std::size_t member, JsonReader& reader, const JsonPath& at,
+                              Target& target) {
+  SO_ASSERT(member < kDestinationMembers.size());
+  return read_member(static_cast<Member>(member), reader, at, target);
+}
 
 Result<WallTime> read_time(JsonReader& reader, const JsonPath& path) {
   std::optional<WallTime> time;

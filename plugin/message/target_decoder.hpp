@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "plugin/core/error.hpp"
@@ -18,6 +19,18 @@ inline constexpr std::size_t kMaxTargets = 500;
 
 // What a target gave as its destination, by the name of the member.
 enum class DestinationForm : std::uint8_t { token, subscription, phone, email, url };
+
+// The members that say where something goes, in any object that has them.
+inline constexpr std::array<std::string_view, 7> kDestinationMembers{
+    "provider", "kind", "token", "subscription", "phone", "email", "url"};
+
+// Reads the value of the member at this position of kDestinationMembers.
+[[nodiscard]] Result<void> read_destination(std::size_t member, JsonReader& reader,
+                                            const JsonPath& at, Target& target);
+// What form of destination the member at this position is; empty: it is none.
+[[nodiscard]] std::optional<DestinationForm> form_of(std::size_t member);
+// The form that a provider of this kind takes.
+[[nodiscard]] DestinationForm form_for(ProviderKind kind);
 
 // The first target with a destination of each form: what has yet to be compared with the channel,
 // which may come later in the text.

@@ -322,7 +322,19 @@ std::vector<NatsLane> lanes_of(const Config& config) {
                      .durable = durable_of(c),
                      .subject = c.subject,
                      .ack_wait = c.ack_wait});
+  if (const auto reports = reports_lane(config))
+    lanes.push_back({.class_name = std::string(kReportsLane),
+                     .stream = config.devices.stream,
+                     .durable = reports->durable,
+                     .subject = config.devices.reports,
+                     .ack_wait = reports->ack_wait,
+                     .one_at_a_time = true});
   return lanes;
+}
+
+std::optional<ReportsLane> reports_lane(const Config& config) {
+  if (config.devices.reports.empty()) return std::nullopt;
+  return ReportsLane{.durable = "sendonce-devices-" + config.instance.name};
 }
 
 ServiceDescription service_of(const Config& config, const std::string& ledger_id,

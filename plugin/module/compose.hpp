@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -94,6 +95,12 @@ void take_over(Composition& running, Composition& next);
                                             WallTime started);
 [[nodiscard]] std::vector<ServiceCounts> service_counts(const EngineReport& report);
 [[nodiscard]] std::string durable_of(const ClassConfig& of);
+// The consumer of the reports about devices, if they are configured.
+struct ReportsLane {
+  std::string durable{};  // no class's: theirs begin with sendonce_
+  Duration ack_wait = std::chrono::seconds(10);
+};
+[[nodiscard]] std::optional<ReportsLane> reports_lane(const Config& config);
 
 // The NATS connection of this instance; reads no file.
 [[nodiscard]] Result<ConnectionOptions> connection_of(const Config& config,

@@ -107,12 +107,13 @@ Result<void> list(const LmdbLedger& ledger, const Clock& clock, const AdminReque
   limit = std::clamp<std::int64_t>(limit, 1, kDevicesMax);
   const auto state = device_state_from(wanted);
   if (!wanted.empty() && !state)
-    return fail(Errc::invalid, "state: one of invalid, mismatch, suspect, revoked");
+    return fail(Errc::invalid, "state: one of active, invalid, mismatch, suspect, revoked");
   std::int64_t shown = 0;
   bool more = false;
   ScanLimit patience(clock);
   const auto visit = [&](const DeviceHash& hash, const DeviceRow& row) {
-    if (state && row.state != *state) return true;
+    if (row.state != state.value_or(row.state)) return true;
+    if (!state && row.state == DeviceState::active) return true;  // no exception any more
     if (shown == limit || !reply.item(device_json(hash, row).dump())) {
       more = true;
       return false;
@@ -132,7 +133,7 @@ Result<void> set(const OperatorView& view, const DeviceHasher& hasher, EngineThr
   SO_TRY(const Signature signature, signature_of(request, true));
   SO_TRY(const std::string wanted, request.text("state"));
   const auto state = device_state_from(wanted);
-  if (!state && wanted != "active")
+  if (!state)
     return fail(Errc::invalid, "state: one of active, invalid, mismatch, suspect, revoked");
   SO_TRY(const Named device, device_in(view, hasher, request));
   if (!device.provider) return fail(Errc::invalid, "provider: whose device it is (--provider)");
@@ -145,7 +146,7 @@ Result<void> set(const OperatorView& view, const DeviceHasher& hasher, EngineThr
          ask_ledger<FoundDevice>(engine, SetDevice{.hash = device.hash,
                                                    .kind = provider.kind,
                                                    .provider = provider.name,
-                                                   .state = state,
+                                                   .state = *state,
                                                    .text = note,
                                                    .audit = std::move(entry)}));
   log.warn("admin.device_set", {{"hash", hex(device.hash.view())}, {"what", note}});

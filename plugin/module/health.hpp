@@ -13,7 +13,8 @@
 namespace sendonce {
 
 struct HealthReason {
-  std::string name{};  // "instance", "nats", "ledger", "class.NAME", "provider.NAME", "engine"
+  std::string
+      name{};  // "instance", "nats", "ledger", "class.NAME", "provider.NAME", "devices", "engine"
   std::string text{};  // safe to print
 };
 
@@ -21,7 +22,7 @@ struct HealthInput {
   const Config& config;
   const EngineReport& report;
   const InstanceState& state;
-  std::vector<LaneState> lanes{};  // by ClassIndex
+  std::vector<LaneState> lanes{};  // by ClassIndex, then that of the reports
   bool nats_connected = false;
 };
 

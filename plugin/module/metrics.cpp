@@ -171,6 +171,9 @@ void add_provider(Families& m, const ProviderConfig& c, const ProviderReport& r)
   m.gauge("sendonce_provider_invalidations_held",
           "1 while so many devices are called dead that none is believed", of,
           r.invalidations_held ? 1 : 0);
+  m.counter("sendonce_provider_devices_reused_total",
+            "Claims for devices that are bound to another recipient", of,
+            r.counters.devices_reused);
   m.counter("sendonce_provider_connects_total", "Connections made", of, r.pool.connects);
   m.counter("sendonce_provider_goaways_total", "Connections the provider asked to leave", of,
             r.pool.goaways);
@@ -198,6 +201,18 @@ void add_ledger(Families& m, const LedgerStats& s, WallTime now) {
   m.count("sendonce_outbox_entries", "Event batches not confirmed yet", {}, s.outbox_entries);
   m.gauge("sendonce_outbox_oldest_seconds", "Age of the oldest of them, 0: none", {},
           s.outbox_oldest ? seconds_since(*s.outbox_oldest, now) : 0.0);
+}
+
+void add_reports(Families& m, const EngineReport& r) {
+  if (!r.device_reports) return;
+  const auto add = [&m](std::string result, std::uint64_t n) {
+    m.counter("sendonce_device_reports_total",
+              "Reports of the application about devices, by result",
+              {{"result", std::move(result)}}, n);
+  };
+  add("applied", r.device_reports->applied);
+  add("unchanged", r.device_reports->unchanged);
+  add("refused", r.device_reports->refused);
 }
 
 void add_process(Families& m, const MetricsInput& in) {
@@ -228,6 +243,7 @@ std::string render_metrics(const MetricsInput& in) {
   for (std::size_t i = 0; i < in.report.providers.size(); ++i)
     add_provider(m, in.config.providers[i], in.report.providers[i]);
   add_ledger(m, in.report.ledger, in.now);
+  add_reports(m, in.report);
   return m.text();
 }
 

@@ -38,6 +38,15 @@ void put_in_order(std::vector<T>& items, const std::vector<T>& like) {
   }
 }
 
+std::optional<DeviceReportLane> engine_reports(const Config& config) {
+  const auto lane = reports_lane(config);
+  if (!lane) return std::nullopt;
+  return DeviceReportLane{.index = ClassIndex(static_cast<std::uint16_t>(config.classes.size())),
+                          .name = std::string(kReportsLane),
+                          .stream = config.devices.stream,
+                          .ack_wait = lane->ack_wait};
+}
+
 }  // namespace
 
 // In the order of their making; destroyed in reverse.
@@ -127,7 +136,8 @@ Result<void> Runtime::make_parts(Parts& p) {
       EngineDeps{clock_, events_, *p.broker, *p.lane, *p.transport, &attempts_},
       EngineOptions{.ledger_id = p.ledger->id(),
                     .secret = p.ledger->secret().expose(),
-                    .seed = system_seed()},
+                    .seed = system_seed(),
+                    .reports = engine_reports(config_)},
       p.composition.classes, p.composition.slots);
   SO_TRY(pauses_, Pauses::load(config_.instance.state_dir));
   apply_pauses(config_, pauses_, *p.engine);
@@ -282,6 +292,15 @@ InstanceState Runtime::judge() const {
       waiting = "class " + name + ": " + reason;
     }
   }
+  if (!config_.devices.reports.empty()) {
+    const LaneState lane =
+        p.broker->lane(ClassIndex(static_cast<std::uint16_t>(report.classes.size())));
+    std::string reason(kReportsLane);
+    reason += ": ";
+    reason += lane.reason;
+    if (lane.fatal) return {SENDONCE_STATE_FAILED, EX_CONFIG, std::move(reason)};
+    if (!lane.ready && waiting.empty()) waiting = std::move(reason);
+  }
   return {ready ? SENDONCE_STATE_READY : SENDONCE_STATE_WAITING, 0,
           waiting.empty() ? "ready" : waiting};
 }
@@ -331,7 +350,8 @@ std::string Runtime::metrics_text() const {
 
 std::vector<LaneState> Runtime::lanes() const {
   std::vector<LaneState> out;
-  for (std::size_t i = 0; i < config_.classes.size(); ++i)
+  const std::size_t all = config_.classes.size() + (reports_lane(config_) ? 1U : 0U);
+  for (std::size_t i = 0; i < all; ++i)
     out.push_back(parts_->broker->lane(ClassIndex(static_cast<std::uint16_t>(i))));
   return out;
 }

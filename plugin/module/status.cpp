@@ -72,6 +72,7 @@ Json provider_json(const ProviderConfig& c, const ProviderReport& r) {
           {"paused", r.paused},
           {"invalidations_held", r.invalidations_held},
           {"device_faults_withheld", r.counters.device_faults_withheld},
+          {"devices_reused", r.counters.devices_reused},
           {"verdicts", std::move(verdicts)},
           {"calls_by_duration", r.counters.calls.counts()}};
 }
@@ -113,6 +114,9 @@ std::string render_status(const StatusInput& in, const EngineReport* report) {
   j["ledger"] = ledger_json(in.ledger_id, report->ledger);
   j["events_published"] = report->events_published;
   j["duration_bounds"] = DurationHistogram::kBounds;
+  if (const auto& n = report->device_reports)
+    j["device_reports"] = {
+        {"applied", n->applied}, {"unchanged", n->unchanged}, {"refused", n->refused}};
   j["classes"] = Json::array();
   for (std::size_t i = 0; i < report->classes.size(); ++i)
     j["classes"].push_back(class_json(in.config.classes[i], report->classes[i],

@@ -33,7 +33,9 @@ Engine::Engine(const EngineDeps& deps, EngineOptions options, std::vector<ClassP
       keys_(Credential(options_.secret)),
       random_(options_.seed),
       held_(classes_.size()),
-      outbox_(deps.broker, deps.log, options_.ledger_id) {
+      outbox_(deps.broker, deps.log, options_.ledger_id),
+      reports_(deps.broker, deps.log, options_.reports,
+               [this](const DeviceReport& report) { return device_of(report); }) {
   for (std::size_t i = 0; i < classes_.size(); ++i)
     class_states_[i].limiter.set_rate(classes_[i].config.rate_per_second);
   for (ProviderSlot& slot : providers) {
@@ -68,6 +70,7 @@ void Engine::poll(Duration wait) {
   dispatch();
   sweep();
   outbox_.poll(deps_.ledger.stats(), now_.mono, requests_);
+  reports_.poll(now_.mono, draining_, requests_);
   hand_over_requests();
   give_credit();
 }
@@ -126,6 +129,9 @@ void Engine::take_reply(LaneReply& r) {
       sweep_more_ = swept != nullptr && swept->ended + swept->expired >= kSweepRows;
       return;
     }
+    case TicketKind::report:
+      reports_.on_recorded(low_of(r.ticket), r.reply);
+      return;
     case TicketKind::operation:
       asked_.push_back({.number = low_of(r.ticket), .reply = std::move(r.reply)});
       return;
@@ -133,6 +139,7 @@ void Engine::take_reply(LaneReply& r) {
       break;
     case TicketKind::credential:
     case TicketKind::publication:
+    case TicketKind::report_copy:
       SO_ASSERT(false);
   }
   Delivery* d = deliveries_.find(r.ticket);
@@ -158,6 +165,8 @@ void Engine::take_confirmations() {
   for (const Confirmation& c : confirmations_) {
     if (kind_of(c.ticket) == TicketKind::publication) {
       outbox_.on_confirmed(OutboxSeq(low_of(c.ticket)), c.result, now_.mono);
+    } else if (kind_of(c.ticket) == TicketKind::report_copy) {
+      reports_.on_copied(low_of(c.ticket), c.result);
     } else if (Delivery* d = deliveries_.find(c.ticket); d != nullptr) {
       on_copied(*d, c.result);
     }
@@ -383,7 +392,8 @@ void Engine::drain() {
 }
 
 bool Engine::drained() const {
-  return draining_ && held_.total() == 0 && requests_.empty() && unanswered_.empty();
+  return draining_ && held_.total() == 0 && requests_.empty() && unanswered_.empty() &&
+         reports_.idle();
 }
 
 void Engine::reload(std::vector<ClassPolicy> classes, std::vector<ProviderSlot> providers) {
@@ -414,6 +424,7 @@ EngineReport Engine::report() const {
   r.ledger = deps_.ledger.stats();
   r.events_published = outbox_.published();
   r.draining = draining_;
+  if (options_.reports) r.device_reports = reports_.counters();
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     const ClassIndex index(static_cast<std::uint16_t>(i));
     r.classes.push_back({.counters = class_states_[i].counters,

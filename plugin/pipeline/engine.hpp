@@ -27,6 +27,7 @@
 #include "plugin/core/random.hpp"
 #include "plugin/message/decode.hpp"
 #include "plugin/message/key.hpp"
+#include "plugin/pipeline/device_reports.hpp"
 #include "plugin/pipeline/engine_deps.hpp"
 #include "plugin/pipeline/engine_report.hpp"
 #include "plugin/pipeline/engine_state.hpp"
@@ -96,6 +97,7 @@ class Engine {
   void hold_poison(HeldMessage& held, std::string reason);
   [[nodiscard]] Result<void> read(HeldMessage& held, const ClassPolicy& policy);
   [[nodiscard]] Result<void> resolve(const Notification& note, const ClassPolicy& policy);
+  [[nodiscard]] Result<DeviceReports::Named> device_of(const DeviceReport& report);
   void add_delivery(HeldMessage& held, std::uint16_t target, Resolved&& resolved);
   [[nodiscard]] bool is_named(const Delivery& delivery) const;
   void forget_other_incarnations();
@@ -220,6 +222,7 @@ class Engine {
   HeldMessages held_;
   Looks looks_{};
   OutboxPublisher outbox_;
+  DeviceReports reports_;
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_{};
   std::vector<TicketedRequest> requests_{};
   std::vector<Asked> asked_{};

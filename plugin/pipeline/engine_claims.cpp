@@ -224,6 +224,10 @@ void Engine::claim(Delivery& d) {
   r.provider = provider(d).slot.config.name;
   r.ref = target(d).ref;
   r.device = DeviceClaim{d.device, target(d).registered_at};
+  if (const ProviderConfig& p = provider(d).slot.config; p.reuse != TokenReuse::allow) {
+    r.device->reuse = p.reuse == TokenReuse::refuse ? Reuse::refuse : Reuse::report;
+    r.device->kind = name(p.kind);
+  }
   r.event_id = held.note.event_id;
   r.traceparent = traceparent_of(held.message.headers);
   r.refused = d.refused;
@@ -256,7 +260,8 @@ void Engine::on_claim(Delivery& d, ClaimReply reply) {
         copy(d, CopyOf::conflict, "same key, other content");
       },
       [&](const DeadLetterDue& due) {
-        if (!d.refused.empty()) count_ending(d, State::failed);
+        if (due.ended_now) count_ending(d, State::failed);
+        if (due.ended_now && due.reason == kTokenReused) ++p.counters.devices_reused;
         copy(d, CopyOf::failed_delivery, due.reason);
       },
       [&](const Stopped&) { wait_again(d, now_.wall + std::chrono::seconds(1)); },
@@ -268,6 +273,7 @@ void Engine::on_claimed(Delivery& d, const Claimed& claimed) {
   ClassState& of_class = state(d);
   ++of_class.counters.claimed;
   if (claimed.taken_over) ++of_class.counters.taken_over;
+  if (claimed.reused) ++provider(d).counters.devices_reused;
   d.fence = claimed.fence;
   d.carried = claimed.carried;
   d.attempts = claimed.attempts;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "ledger/ledger_lane.hpp"
@@ -11,6 +12,7 @@
 #include "plugin/core/clock.hpp"
 #include "plugin/core/log.hpp"
 #include "plugin/pipeline/attempt_watch.hpp"
+#include "plugin/pipeline/device_reports.hpp"
 #include "plugin/transport/transport.hpp"
 
 namespace sendonce {
@@ -32,6 +34,7 @@ struct EngineOptions {
   Duration nak_max = std::chrono::hours(1);
   std::size_t outbox_entries_max = 100'000;
   Duration outbox_age_max = std::chrono::minutes(10);
+  std::optional<DeviceReportLane> reports{};
 };
 
 }  // namespace sendonce

@@ -7,6 +7,7 @@
 #include "plugin/core/prefetch.hpp"
 #include "plugin/core/text.hpp"
 #include "plugin/message/replay.hpp"
+#include "plugin/message/target_decoder.hpp"
 #include "plugin/pipeline/engine.hpp"
 
 namespace sendonce {
@@ -54,6 +55,7 @@ void Engine::take_messages() {
 }
 
 void Engine::take_message(Message& message) {
+  if (reports_.is_one(message)) return reports_.take(std::move(message));
   ClassState& state = class_states_[message.message_class.get()];
   ++state.counters.received;
   if (message.delivered > 1) ++state.counters.redelivered;
@@ -126,6 +128,34 @@ Result<void> Engine::resolve(const Notification& note, const ClassPolicy& policy
          .refused = std::move(refused)});
   }
   return {};
+}
+
+// The device that a report is about, as its deliveries would name it.
+Result<DeviceReports::Named> Engine::device_of(const DeviceReport& report) {
+  const Target& t = report.target;
+  const auto is_meant = [&](const auto& p) {
+    const ProviderConfig& c = p->slot.config;
+    return t.kind ? c.kind == *t.kind : c.name == t.provider;
+  };
+  const auto found = std::ranges::find_if(providers_, is_meant);
+  if (found == providers_.end())
+    return fail(Errc::invalid, t.kind ? "$.kind: there is no provider of this kind"
+                                      : "$.provider: there is no provider of this name");
+  if (t.kind && std::ranges::count_if(providers_, is_meant) > 1)
+    return fail(Errc::invalid, "$.kind: several providers are of this kind, name one instead");
+  const ProviderSlot& slot = (*found)->slot;
+  const ProviderKind kind = slot.config.kind;
+  DeviceReports::Named out{.kind = std::string(name(kind)), .provider = slot.config.name};
+  if (report.hash) {
+    out.hash = *report.hash;
+    return out;
+  }
+  if (report.form != form_for(kind))
+    return fail(Errc::invalid, "$.provider: does not take the destination that is given");
+  const auto normal = slot.provider->normal_form(t);
+  if (!normal) return fail(Errc::invalid, "$: " + normal.error().text);
+  out.hash = keys_.device_hash(kind, (*found)->app_scope, *normal);
+  return out;
 }
 
 void Engine::add_delivery(HeldMessage& held, std::uint16_t target_index, Resolved&& resolved) {

@@ -128,6 +128,8 @@ void Engine::settle(Delivery& d) {
   s.event_id = d.message->note.event_id;
   s.traceparent = traceparent_of(d.message->message.headers);
   if (!d.decision.reason.empty()) s.verdict.reason = d.decision.reason;
+  if (d.verdict.effect == Effect::sent && provider(d).slot.config.reuse != TokenReuse::allow)
+    s.bind = Bind{d.device, d.message->recipient, target(d).registered_at};
   if (d.device_believed) {
     s.device = Settlement::DeviceChange{.hash = d.device,
                                         .kind = std::string(name(provider(d).slot.config.kind)),

@@ -9,6 +9,7 @@
 
 #include "ledger/ledger.hpp"
 #include "plugin/pipeline/counters.hpp"
+#include "plugin/pipeline/device_reports.hpp"
 #include "plugin/pipeline/holds.hpp"
 #include "plugin/transport/transport.hpp"
 
@@ -46,6 +47,7 @@ struct EngineReport {
   std::vector<ClassReport> classes{};
   std::vector<ProviderReport> providers{};
   LedgerStats ledger{};
+  std::optional<DeviceReportCounters> device_reports{};  // when there is a lane for them
   std::uint64_t events_published = 0;
   bool draining = false;
 };

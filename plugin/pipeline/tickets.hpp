@@ -11,9 +11,11 @@ enum class TicketKind : std::uint8_t {
   sweep = 1,
   outbox_read = 2,
   outbox_remove = 3,
-  credential = 4,   // low bits: provider
-  publication = 5,  // low bits: outbox sequence
-  operation = 6,    // low bits: a person's request
+  credential = 4,    // low bits: provider
+  publication = 5,   // low bits: outbox sequence
+  operation = 6,     // low bits: a person's request
+  report = 16,       // low bits: a report about a device, on its way to the ledger
+  report_copy = 17,  // to the dead letters
 };
 
 inline constexpr unsigned kTicketKindShift = 56;

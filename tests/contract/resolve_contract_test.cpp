@@ -232,7 +232,7 @@ DeviceHash device_of(std::uint8_t number) {
 }
 
 TEST_P(ResolveContract, ADeviceIsWhatAPersonSays) {
-  const auto set = [&](std::optional<DeviceState> state) {
+  const auto set = [&](DeviceState state) {
     return reply_as<FoundDevice>(go(SetDevice{.hash = device_of(1),
                                               .kind = "apns",
                                               .provider = "apns",
@@ -253,8 +253,9 @@ TEST_P(ResolveContract, ADeviceIsWhatAPersonSays) {
       << "a revoked device gets nothing";
   rig_->restart();
   EXPECT_EQ(known()->state, DeviceState::revoked);
-  EXPECT_EQ(set(std::nullopt).row->state, DeviceState::revoked);
-  EXPECT_FALSE(known().has_value());
+  EXPECT_EQ(set(DeviceState::active).row->state, DeviceState::revoked);
+  ASSERT_TRUE(known().has_value());
+  EXPECT_EQ(known()->state, DeviceState::active);
   request = claim_of(2);
   request.device = DeviceClaim{.hash = device_of(1), .registered_at = now_ - hours(1)};
   static_cast<void>(reply_as<Claimed>(go(request)));

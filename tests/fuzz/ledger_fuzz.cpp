@@ -1,7 +1,7 @@
-// Any bytes as a stored row, outbox entry, audit entry or device: a value that survives being
-// stored again, or an error. The first byte chooses the record and whether its checksum is put
-// right first: no fuzzer guesses a CRC, and damage that kept it would have to be survived all the
-// same.
+// Any bytes as a stored row, outbox entry, audit entry, device or binding: a value that survives
+// being stored again, or an error. The first byte chooses the record and whether its checksum is
+// put right first: no fuzzer guesses a CRC, and damage that kept it would have to be survived all
+// the same.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "ledger/audit.hpp"
+#include "ledger/binding.hpp"
 #include "ledger/bytes.hpp"
 #include "ledger/crc32c.hpp"
 #include "ledger/device.hpp"
@@ -65,6 +66,12 @@ void check_audit(std::string_view bytes) {
   SO_ASSERT(decode_audit(AuditSeq(7), encode_audit(*cut)).value() == *cut);
 }
 
+void check_binding(std::string_view bytes) {
+  const auto binding = decode_binding(bytes);
+  if (!binding) return SO_ASSERT(is_refusal(binding.error()));
+  SO_ASSERT(decode_binding(encode_binding(*binding)).value() == *binding);
+}
+
 void put_crc_right(std::string& bytes, std::size_t end) {
   if (bytes.size() < kCrcSize) return;
   store(bytes.data(), crc32c(std::string_view(bytes).substr(kCrcSize, end - kCrcSize)));
@@ -89,7 +96,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::uint8_t kind = program.byte();
   std::string bytes(program.rest());
   const bool repair = (kind & 4U) != 0;
-  switch (kind & 3U) {
+  const unsigned record = (kind & 3U) | ((kind & 8U) >> 1U);
+  switch (record) {
     case 0:
       sendonce::check_row(repair ? sendonce::as_row(std::move(bytes)) : bytes);
       break;
@@ -97,13 +105,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (repair) sendonce::put_crc_right(bytes, bytes.size());
       sendonce::check_outbox(bytes);
       break;
+    case 2:
+      if (repair) sendonce::put_crc_right(bytes, bytes.size());
+      sendonce::check_device(bytes);
+      break;
     case 3:
       if (repair) sendonce::put_crc_right(bytes, bytes.size());
       sendonce::check_audit(bytes);
       break;
     default:
       if (repair) sendonce::put_crc_right(bytes, bytes.size());
-      sendonce::check_device(bytes);
+      sendonce::check_binding(bytes);
       break;
   }
   return 0;

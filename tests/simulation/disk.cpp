@@ -132,11 +132,24 @@ Result<void> DiskStore::put_device(const DeviceHash& hash, const DeviceRow& row)
   return {};
 }
 
-Result<void> DiskStore::remove_device(const DeviceHash& hash) {
-  const auto found = disk_.devices.find(hash);
-  if (found == disk_.devices.end()) return {};
-  undo_.emplace_back([this, hash, bytes = found->second] { disk_.devices[hash] = bytes; });
-  disk_.devices.erase(found);
+Result<std::optional<DeviceBinding>> DiskStore::binding(const DeviceHash& hash) {
+  const auto found = disk_.bindings.find(hash);
+  if (found == disk_.bindings.end()) return std::optional<DeviceBinding>{};
+  return std::optional(decode_binding(found->second).value());
+}
+
+Result<void> DiskStore::put_binding(const DeviceHash& hash, const DeviceBinding& binding) {
+  undo_.emplace_back([this, hash, before = disk_.bindings] { disk_.bindings = before; });
+  disk_.bindings[hash] = encode_binding(binding);
+  return {};
+}
+
+Result<void> DiskStore::forget_bindings(WallTime used, std::size_t max) {
+  if (disk_.bindings.empty() || max == 0) return {};
+  undo_.emplace_back([this, before = disk_.bindings] { disk_.bindings = before; });
+  std::erase_if(disk_.bindings, [&](const auto& stored) {
+    return decode_binding(stored.second).value().used < used;
+  });
   return {};
 }
 

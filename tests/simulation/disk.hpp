@@ -26,6 +26,7 @@ struct Disk {  // survives the process
   };
   std::vector<Table> tables{};
   std::map<DeviceHash, std::string> devices{};
+  std::map<DeviceHash, std::string> bindings{};
   std::map<std::uint64_t, std::string> outbox{};
   std::uint32_t incarnation = 0;
   std::uint64_t fence_limit = 1;  // above every fence that may have been given away
@@ -62,7 +63,10 @@ class DiskStore final : public Store {
   [[nodiscard]] Result<Expiry> expire(WallTime memory_now, std::size_t max) override;
   [[nodiscard]] Result<std::optional<DeviceRow>> device(const DeviceHash& hash) override;
   [[nodiscard]] Result<void> put_device(const DeviceHash& hash, const DeviceRow& row) override;
-  [[nodiscard]] Result<void> remove_device(const DeviceHash& hash) override;
+  [[nodiscard]] Result<std::optional<DeviceBinding>> binding(const DeviceHash& hash) override;
+  [[nodiscard]] Result<void> put_binding(const DeviceHash& hash,
+                                         const DeviceBinding& binding) override;
+  [[nodiscard]] Result<void> forget_bindings(WallTime used, std::size_t max) override;
   [[nodiscard]] Result<void> append_outbox(const OutboxEntry& entry) override;
   [[nodiscard]] Result<OutboxPage> read_outbox(const OutboxRead& read) override;
   [[nodiscard]] Result<void> remove_outbox(OutboxSeq seq) override;

@@ -67,6 +67,9 @@ std::optional<std::string> consumer_fault(const ConsumerExpectation& expected,
   if (found.ack_wait < expected.ack_wait)
     return wrong("has ack_wait " + duration_text(found.ack_wait) + ", the class needs " +
                  duration_text(expected.ack_wait));
+  if (expected.one_at_a_time && found.max_ack_pending != 1)
+    return wrong("has max_ack_pending " + std::to_string(found.max_ack_pending) +
+                 ", 1 is needed: a repeat must not overtake what was reported after it");
   if (found.inactive_threshold > Duration{})
     return wrong("has an inactive_threshold: it would be deleted while the sidecar is down");
   return std::nullopt;

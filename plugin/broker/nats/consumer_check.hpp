@@ -24,7 +24,8 @@ struct ConsumerExpectation {
   std::string durable{};
   std::string filter_subject{};
   std::string ledger_id{};
-  Duration ack_wait{};  // the consumer's may be longer
+  Duration ack_wait{};         // the consumer's may be longer
+  bool one_at_a_time = false;  // max_ack_pending = 1: in the order of the stream, repeats too
 };
 
 // A sentence that names what is wrong, both values and the remedy; empty when all is well.

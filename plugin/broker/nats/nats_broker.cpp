@@ -92,7 +92,8 @@ NatsBroker::NatsBroker(NatsBrokerOptions options, const Clock& clock, Log& log,
                                        .durable = config.durable,
                                        .filter_subject = config.subject,
                                        .ledger_id = options_.ledger_id,
-                                       .ack_wait = config.ack_wait};
+                                       .ack_wait = config.ack_wait,
+                                       .one_at_a_time = config.one_at_a_time};
     const auto index = static_cast<std::uint16_t>(slots_.size());
     Slot& slot =
         slots_.emplace_back(Lane(ClassIndex(index), expected, options_.pull, random_.next()));

@@ -46,13 +46,14 @@ struct NatsLane {
   std::string durable{};  // sendonce_<scope>
   std::string subject{};  // the consumer's filter
   Duration ack_wait{};
+  bool one_at_a_time = false;  // its consumer's max_ack_pending is 1
 };
 
 struct NatsBrokerOptions {
   ConnectionOptions connection{};  // `inbox_prefix` is made when empty
   std::string api_prefix = "$JS.API";
   std::string ledger_id{};
-  std::vector<NatsLane> lanes{};                // the class of index i is at i
+  std::vector<NatsLane> lanes{};                // the class of index i is at i, then the reports
   std::optional<ServiceDescription> service{};  // without: nobody answers $SRV.PING and its like
   // By endpoint. On the puller thread; short, and it must not call the broker.
   std::function<std::vector<ServiceCounts>()> service_counts{};

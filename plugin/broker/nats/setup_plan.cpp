@@ -26,6 +26,18 @@ std::string nanoseconds(Duration duration) {
   return std::to_string(duration.count());
 }
 
+std::string_view name(Retention retention) {
+  switch (retention) {
+    case Retention::limits:
+      return "limits";
+    case Retention::work_queue:
+      return "workqueue";
+    case Retention::interest:
+      return "interest";
+  }
+  return "?";
+}
+
 bool covered(const std::vector<std::string>& subjects, const std::string& subject) {
   return std::any_of(subjects.begin(), subjects.end(),
                      [&](const std::string& s) { return subject_covers(s, subject); });
@@ -83,9 +95,9 @@ class ObjectPlan {
 };
 
 void create_stream(const DesiredStream& wanted, ObjectPlan& plan) {
-  const bool queue = wanted.retention == Retention::work_queue;
+  const std::string retention(name(wanted.retention));
   plan.create("subjects", joined(wanted.subjects), json_text(wanted.subjects));
-  plan.create("retention", queue ? "workqueue" : "limits", queue ? "\"workqueue\"" : "\"limits\"");
+  plan.create("retention", retention, json_text(retention));
   plan.create("storage", "file", "\"file\"");
   plan.create("num_replicas", std::to_string(wanted.replicas), std::to_string(wanted.replicas));
   if (wanted.max_age > Duration{})
@@ -276,9 +288,10 @@ std::vector<DesiredStream> desired_streams(const std::vector<DesiredConsumer>& c
     auto found = std::find_if(streams.begin(), streams.end(),
                               [&](const DesiredStream& s) { return s.name == consumer.stream; });
     if (found == streams.end())
-      found = streams.insert(found, {.name = consumer.stream,
-                                     .description = "notification events",
-                                     .retention = Retention::work_queue});
+      found = streams.insert(
+          found, {.name = consumer.stream,
+                  .description = consumer.holds,
+                  .retention = consumer.shared ? Retention::interest : Retention::work_queue});
     found->subjects = with_subjects(found->subjects, {consumer.filter_subject});
   }
   streams.push_back({.name = outcomes_stream,

@@ -15,7 +15,7 @@
 
 namespace sendonce {
 
-enum class Retention : std::uint8_t { limits, work_queue };
+enum class Retention : std::uint8_t { limits, work_queue, interest };
 
 struct DesiredStream {
   std::string name{};
@@ -45,6 +45,9 @@ struct DesiredConsumer {
   std::uint32_t max_ack_pending = 100'000;
   std::optional<StartFrom> from{};  // --from; needed for a new one on a stream that holds messages
   bool adopt = false;               // --adopt: take it over from another ledger
+  // Of its stream, if that has to be made:
+  std::string holds = "notification events";
+  bool shared = false;  // every instance has a consumer that gets all of it
 };
 
 struct SetupRequest {
@@ -90,7 +93,8 @@ struct SetupPlan {
 
 // The streams that a sidecar needs: each class's stream with the subjects of its classes, and
 // those for events and dead letters. Streams that setup makes for classes are work queues: what is
-// acked is gone, and a consumer that has to be made again does not replay what was delivered.
+// acked is gone, and a consumer that has to be made again does not replay what was delivered. Of a
+// shared one it is gone when every consumer has acked it.
 [[nodiscard]] std::vector<DesiredStream> desired_streams(
     const std::vector<DesiredConsumer>& consumers, const std::string& outcomes_stream,
     const std::string& dead_letter_stream);

@@ -44,6 +44,16 @@ TEST_F(ConsumerFaultTest, TheExpectedOneIsRight) {
   EXPECT_EQ(fault(), "");
 }
 
+TEST_F(ConsumerFaultTest, OneAtATimeMeansOne) {
+  found.max_ack_pending = 100;
+  EXPECT_EQ(fault(), "");
+  expected.one_at_a_time = true;
+  EXPECT_NE(fault().find("max_ack_pending 100, 1 is needed"), std::string::npos) << fault();
+  EXPECT_NE(fault().find("sendonce setup"), std::string::npos) << fault();
+  found.max_ack_pending = 1;
+  EXPECT_EQ(fault(), "");
+}
+
 TEST_F(ConsumerFaultTest, EveryFaultIsNamedWithItsRemedy) {
   const ConsumerInfo right = found;
   const auto expect = [&](const char* part, auto change) {

@@ -74,6 +74,27 @@ TEST_F(SetupPlanTest, AnEmptyServerGetsEverything) {
   EXPECT_NE(p.calls[3].body.find(R"("deliver_policy":"all")"), std::string::npos);
 }
 
+// Every instance has a consumer of its own, and a report is kept until all have it.
+TEST_F(SetupPlanTest, ASharedStreamKeepsWhatAnyoneStillNeeds) {
+  request.consumers.push_back({.class_name = "devices",
+                               .stream = "DEVICE_REPORTS",
+                               .durable = "sendonce-devices-edge",
+                               .filter_subject = "device-reports.>",
+                               .ack_wait = seconds(10),
+                               .max_ack_pending = 1,
+                               .holds = "reports about devices",
+                               .shared = true});
+  request.streams = desired_streams(request.consumers, "SENDONCE_OUTCOMES", "SENDONCE_DLQ");
+  const SetupPlan p = plan();
+  ASSERT_EQ(p.calls.size(), 6U);
+  EXPECT_EQ(p.calls[1].api, "STREAM.CREATE.DEVICE_REPORTS");
+  EXPECT_NE(p.calls[1].body.find(R"("retention":"interest")"), std::string::npos);
+  EXPECT_NE(p.calls[1].body.find(R"("description":"reports about devices")"), std::string::npos);
+  EXPECT_NE(p.calls[0].body.find(R"("retention":"workqueue")"), std::string::npos);
+  EXPECT_EQ(p.calls[5].api, "CONSUMER.DURABLE.CREATE.DEVICE_REPORTS.sendonce-devices-edge");
+  EXPECT_NE(p.calls[5].body.find(R"("max_ack_pending":1,)"), std::string::npos);
+}
+
 TEST_F(SetupPlanTest, WhatIsRightIsLeftAlone) {
   add_stream();
   add_consumer();

@@ -40,6 +40,39 @@ TEST(CheckNames, SafeEverywhere) {
               ElementsAre(HasSubstr("nats.outcomes_stream"), HasSubstr("nats.dead_letter_stream")));
 }
 
+std::vector<std::string> with_devices(std::string_view lines) {
+  return findings_of(with_more(good(), "[devices]\n" + std::string(lines)));
+}
+
+TEST(CheckReports, SubjectsOfTheirOwn) {
+  EXPECT_THAT(with_devices(""), IsEmpty());
+  EXPECT_THAT(with_devices("reports = \"device-reports.>\""), IsEmpty());
+  EXPECT_THAT(with_devices("reports = \"device-reports.>\"\nstream = \"NOTIFY\""), IsEmpty());
+  for (const char* bad : {"a..b", ">.a", "a b", "$JS.>"})
+    EXPECT_THAT(with_devices("reports = \"" + std::string(bad) + "\""),
+                ElementsAre(HasSubstr("t.toml:15:11: error: devices.reports: not a subject")))
+        << bad;
+  for (const char* own : {"sendonce.device.>", "sendonce.>", "*.device.x"})
+    EXPECT_THAT(with_devices("reports = \"" + std::string(own) + "\""),
+                ElementsAre(HasSubstr("takes in the events that this process publishes itself")))
+        << own;
+  EXPECT_THAT(with_devices("reports = \"notify.*.x\""),
+              ElementsAre(HasSubstr("devices.reports: some subjects belong to class otp too")));
+}
+
+TEST(CheckReports, AStreamAndANameOfTheirOwn) {
+  for (const char* own : {"SENDONCE_OUTCOMES", "SENDONCE_DLQ"})
+    EXPECT_THAT(
+        with_devices("reports = \"reports.>\"\nstream = \"" + std::string(own) + "\""),
+        ElementsAre(HasSubstr("devices.stream: is a stream that this process publishes to")));
+  EXPECT_THAT(with_devices("reports = \"reports.>\"\nstream = \"a.b\""),
+              ElementsAre(HasSubstr("devices.stream: not a name")));
+  const std::string named = with_line(good(), 8, "[class.devices]");
+  EXPECT_THAT(findings_of(named), IsEmpty());
+  EXPECT_THAT(findings_of(with_more(named, "[devices]\nreports = \"reports.>\"")),
+              ElementsAre(HasSubstr("class.devices: beside devices.reports this name is taken")));
+}
+
 TEST(CheckPaths, Absolute) {
   EXPECT_THAT(
       findings_of(with_line(good(), 3, "state_dir = \"var\"\nsocket = \"run\"")),

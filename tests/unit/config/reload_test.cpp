@@ -36,7 +36,7 @@ TEST(Reload, AppliesNow) {
   EXPECT_EQ(provider("rate = \"5/s\"").before, "");
   EXPECT_EQ(provider("rate = \"5/s\"").after, "\"5/s\"");
   for (const char* line : {"rate = \"5/s\"", "call.total = \"9s\"", "concurrency.streams = 5",
-                           "breaker.probe = \"1s\""})
+                           "breaker.probe = \"1s\"", "reuse = \"report\""})
     EXPECT_EQ(provider(line).applies, OnReload::now) << line;
   for (const char* line :
        {"retry.attempts = 3", "priority = \"high\"", "claim = \"40s\"", "collapse = \"{event_id}\"",
@@ -62,12 +62,13 @@ TEST(Reload, WhatIsRefusedIsNamedByItsPlace) {
 }
 
 TEST(Reload, NeedsARestart) {
-  for (const char* line : {"key_scope = \"old\"", "stream = \"OTHER\"", "ack_wait = \"50s\"",
-                           "key = [\"event_id\", \"recipient\", \"channel\"]",
-                           "key_previous = [\"event_id\", \"recipient\", \"channel\"]",
-                           "max_ack_pending = 9999", "[metrics]\nlisten = \"127.0.0.1:8227\"",
-                           "[ledger]\nmap_size = \"9GiB\"", "[ledger]\ndurability = \"process\"",
-                           "[nats]\ndomain = \"hub\"", "[nats]\ncredentials = \"cred:n\""}) {
+  for (const char* line :
+       {"key_scope = \"old\"", "stream = \"OTHER\"", "ack_wait = \"50s\"",
+        "key = [\"event_id\", \"recipient\", \"channel\"]",
+        "key_previous = [\"event_id\", \"recipient\", \"channel\"]", "max_ack_pending = 9999",
+        "[metrics]\nlisten = \"127.0.0.1:8227\"", "[ledger]\nmap_size = \"9GiB\"",
+        "[ledger]\ndurability = \"process\"", "[devices]\nreports = \"reports.>\"",
+        "[nats]\ndomain = \"hub\"", "[nats]\ncredentials = \"cred:n\""}) {
     EXPECT_EQ(only(with_more(good(), line)).applies, OnReload::restart) << line;
     EXPECT_EQ(refused_by_reload(changes(with_more(good(), line)), {}).size(), 1U);
   }

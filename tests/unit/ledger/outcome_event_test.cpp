@@ -114,6 +114,36 @@ TEST(OutcomeEvent, EntriesAreOfOneSubjectAndBounded) {
   EXPECT_TRUE(batch.finish().empty());
 }
 
+TEST(DeviceEvent, AReuseNamesNobody) {
+  EventBatch batch("sendonce/0123");
+  batch.begin(kNoon);
+  batch.add_reuse({.hash = {},
+                   .binding = {.recipient = LookupHash(0x0102030405060708),
+                               .since = kNoon,
+                               .used = kNoon,
+                               .told = LookupHash(0xA1)},
+                   .registered_at = kNoon - std::chrono::hours(1),
+                   .refused = true,
+                   .kind = "apns",
+                   .ref = "dev\"1",
+                   .provider = "apns-main",
+                   .event_id = "ord-1",
+                   .fence = Fence(17)});
+  const auto& entries = batch.finish();
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_EQ(entries[0].subject, "sendonce.device.apns.reused");
+  const std::string& body = entries[0].body;
+  EXPECT_NE(body.find(R"("id":"00000000000000000000000000000000.17",)"), std::string::npos) << body;
+  EXPECT_NE(
+      body.find(
+          R"("data":{"hash":"00000000000000000000000000000000","change":"reused","kind":"apns",)"
+          R"("provider":"apns-main","ref":"dev\"1","recipient":"00000000000000a1",)"
+          R"("bound_to":"0102030405060708","bound_since":")"),
+      std::string::npos)
+      << body;
+  EXPECT_TRUE(body.ends_with(R"(,"event_id":"ord-1","refused":true}}])")) << body;
+}
+
 TEST(DeviceEvent, SaysWhatIsKnownOfTheDevice) {
   EventBatch batch("sendonce/0123");
   batch.begin(kNoon);

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ledger/bytes.hpp"
 #include "ledger/crc32c.hpp"
 #include "ledger/device.hpp"
 #include "plugin/core/random.hpp"
@@ -273,6 +274,45 @@ INSTANTIATE_TEST_SUITE_P(Rows, Golden,
                                          std::pair("row_full", full()),
                                          std::pair("row_looked_for", looked_for())),
                          golden_name);
+
+std::string golden_bytes(const std::string& name) {
+  std::ifstream file(
+      std::string(SENDONCE_SOURCE_DIR) + "/tests/unit/ledger/golden/" + name + ".bin",
+      std::ios::binary);
+  EXPECT_TRUE(file) << name;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Stored devices are read for ever.
+TEST(DeviceCodec, GoldenFiles) {
+  const WallTime since{std::chrono::seconds(1'800'000'000)};
+  const std::vector<std::pair<std::string, DeviceRow>> all{
+      {"device_invalid.v1",
+       {.state = DeviceState::invalid,
+        .since = since,
+        .registered_at = since - std::chrono::hours(1)}},
+      {"device_revoked.v1",
+       {.state = DeviceState::revoked, .since = since, .registered_at = std::nullopt}},
+      {"device_active.v2",
+       {.state = DeviceState::active, .since = since, .registered_at = std::nullopt}}};
+  for (const auto& [name, device] : all) {
+    const std::string bytes = golden_bytes(name);
+    const auto decoded = decode_device(bytes);
+    ASSERT_TRUE(decoded.has_value()) << name << ": " << decoded.error().text;
+    EXPECT_EQ(*decoded, device) << name;
+    EXPECT_EQ(encode_device(device), bytes) << name;
+  }
+}
+
+TEST(DeviceCodec, OnlyTheActiveAreOfVersionTwo) {
+  std::string bytes = golden_bytes("device_active.v2");
+  bytes[4] = 1;
+  store(bytes.data(), crc32c(std::string_view(bytes).substr(4)));
+  EXPECT_EQ(decode_device(bytes).error().code, Errc::corrupt);
+  bytes[4] = 3;
+  store(bytes.data(), crc32c(std::string_view(bytes).substr(4)));
+  EXPECT_EQ(decode_device(bytes).error().code, Errc::invalid);
+}
 
 TEST(DeviceCodec, RoundTripsAndRefusesDamage) {
   const DeviceRow with{.state = DeviceState::revoked, .since = at(5), .registered_at = at(-7)};

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ledger/binding.hpp"
 #include "ledger/lmdb/data_file.hpp"
 #include "ledger/lmdb/open.hpp"
 #include "ledger/row_codec.hpp"
@@ -69,6 +70,55 @@ std::vector<std::string> rows_in(const std::string& directory) {
   });
   EXPECT_TRUE(scanned.has_value()) << scanned.error().text;
   return rows;
+}
+
+// Binds a device to a recipient.
+void bind_one(const LedgerOptions& options, std::uint64_t number) {
+  const auto ledger = open_ledger(options);
+  ASSERT_TRUE(ledger.has_value()) << ledger.error().text;
+  const TicketedRequest claim{.ticket = Ticket(1), .request = claim_of(number)};
+  const auto replies = (*ledger)->commit({&claim, 1}, kNoon);
+  ASSERT_TRUE(replies.has_value());
+  const Fence fence = reply_as<Claimed>(replies->front().reply).fence;
+  Settlement settlement = settle_of(number, fence, State::accepted, Effect::sent);
+  settlement.bind = Bind{.hash = {}, .recipient = LookupHash(7), .registered_at = std::nullopt};
+  settlement.bind->hash.bytes.fill(static_cast<std::uint8_t>(number));
+  const TicketedRequest settle{.ticket = Ticket(2), .request = settlement};
+  ASSERT_TRUE((*ledger)->commit({&settle, 1}, kNoon).has_value());
+}
+
+// One from before there were bindings, and one with some.
+TEST(Upkeep, BindingsAreCountedCheckedAndCopied) {
+  const TempDir dir;
+  const LedgerOptions options = options_for(dir.path() + "/ledger");
+  ASSERT_TRUE(create_ledger(options).has_value());
+  EXPECT_EQ(ledger_sizes(options.directory)->bindings, 0U);
+  EXPECT_EQ(check_ledger(options.directory, kSilent)->bindings, 0U);
+  for (const std::uint64_t number : {1U, 2U}) bind_one(options, number);
+  EXPECT_EQ(ledger_sizes(options.directory)->bindings, 2U);
+  const std::string copy = dir.path() + "/copy";
+  ASSERT_TRUE(copy_ledger(options.directory, copy).has_value());
+  for (const std::string& directory : {options.directory, copy}) {
+    const auto check = check_ledger(directory, kSilent);
+    ASSERT_TRUE(check.has_value());
+    EXPECT_TRUE(check->sound());
+    EXPECT_EQ(check->bindings, 2U);
+  }
+  // A bit of one of them.
+  std::fstream file(copy + "/data.mdb", std::ios::in | std::ios::out | std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::string hash(DeviceHash::kSize, '\x01');
+  const std::size_t at = bytes.find(
+      hash +
+      encode_binding({.recipient = LookupHash(7), .since = kNoon, .used = kNoon, .told = {}}));
+  ASSERT_NE(at, std::string::npos);
+  file.seekp(static_cast<std::streamoff>(at + hash.size() + 8));
+  file.put('x');
+  file.close();
+  const auto damaged = check_ledger(copy, kSilent);
+  ASSERT_TRUE(damaged.has_value());
+  EXPECT_EQ(damaged->damaged, 1U);
+  EXPECT_THAT(damaged->damages.at(0), HasSubstr("bindings"));
 }
 
 TEST(Upkeep, ACopyHoldsWhatTheLedgerHeld) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The examples against config/schema/notification.schema.json, so that the normative schema and the
-decoder (examples_test.cpp, on the same files) say the same."""
+"""The examples against config/schema/*.schema.json, so that the normative schemas and the decoders
+(examples_test.cpp and device_report_test.cpp, on the same files) say the same."""
 import json
 import pathlib
 import sys
@@ -31,25 +31,31 @@ def refused(validator, path):
         return True
 
 
-def index():
-    for line in (HERE / "examples/invalid.txt").read_text().splitlines():
+def index(folder):
+    for line in (folder / "invalid.txt").read_text().splitlines():
         if not line.startswith("#"):
             name, _path, who = line.split()
-            yield HERE / f"examples/invalid/{name}.json", who
+            yield folder / f"invalid/{name}.json", who
 
 
-def main():
-    schema = json.loads((ROOT / "config/schema/notification.schema.json").read_text())
+def judge(name, folder):
+    schema = json.loads((ROOT / f"config/schema/{name}.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
     faults = []
-    for path in sorted((HERE / "examples/valid").glob("*.json")):
-        faults += [f"{path.name}: {e.json_path}: {e.message[:200]}"
+    for path in sorted((folder / "valid").glob("*.json")):
+        faults += [f"{name}: {path.name}: {e.json_path}: {e.message[:200]}"
                    for e in validator.iter_errors(load(path))]
-    for path, who in index():
+    for path, who in index(folder):
         if refused(validator, path) != (who == "schema"):
-            faults.append(f"{path.name}: the index says {who}, the schema does not agree")
-    print("\n".join(faults) or "the schema agrees with every example")
+            faults.append(f"{name}: {path.name}: the index says {who}, the schema does not agree")
+    return faults
+
+
+def main():
+    faults = judge("notification", HERE / "examples")
+    faults += judge("device-report", HERE / "report_examples")
+    print("\n".join(faults) or "the schemas agree with every example")
     return 1 if faults else 0
 
 

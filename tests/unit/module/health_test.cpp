@@ -39,6 +39,14 @@ TEST(HealthTest, NothingStandsInTheWay) {
   EXPECT_THAT(Given().reasons(), IsEmpty());
 }
 
+TEST(HealthTest, TheReportsOfDevicesHaveALaneToo) {
+  Given given;
+  given.lanes.push_back({.ready = true});
+  EXPECT_THAT(given.reasons(), IsEmpty());
+  given.lanes.back() = {.reason = "consumer is missing"};
+  EXPECT_THAT(given.reasons(), ElementsAre(Pair("devices", "consumer is missing")));
+}
+
 TEST(HealthTest, EachReasonHasItsName) {
   Given away;
   away.connected = false;

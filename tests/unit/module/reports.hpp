@@ -47,6 +47,8 @@ inline EngineReport full_report() {
   apns.counters.calls.observe(std::chrono::seconds(3));
   apns.credential_ends = kReportTime + std::chrono::hours(1);
   apns.holds.emplace_back("", Hold{.fault = Fault::auth, .reason = "InvalidProviderToken"});
+  apns.counters.devices_reused = 2;
+  report.device_reports = DeviceReportCounters{.applied = 3, .unchanged = 2, .refused = 1};
   report.ledger.rows = 5;
   report.ledger.used_bytes = 4096;
   report.ledger.map_bytes = 1U << 30U;
