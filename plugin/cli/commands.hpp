@@ -128,6 +128,11 @@ struct PauseOptions {
 };
 int pause(const Common& common, const PauseOptions& options, bool rest);
 
+struct PageOptions {
+  std::uint16_t port = 0;  // 0: one that is free
+};
+int page(const Common& common, const PageOptions& options);
+
 struct TailOptions {
   std::string subject{};    // empty: outcomes and device events
   std::uint64_t count = 0;  // 0: until interrupted
