@@ -47,17 +47,20 @@ endpoint = "https://localhost:{provider}"
 topic = "com.example.app"
 auth = {{ team = "TEAM123456", key_id = "KEY1234567", key = "file:{dir}/creds/apns.p8" }}
 tls = {{ ca = "{dir}/creds/ca.pem" }}
+call = {{ connect = "2s", total = "3s" }}
 [provider.fcm]
 kind = "fcm"
 endpoint = "https://localhost:{provider}"
 auth = {{ service_account = "file:{dir}/creds/service-account.json" }}
 tls = {{ ca = "{dir}/creds/ca.pem" }}
+call = {{ connect = "2s", total = "3s" }}
 [provider.apns_old_key]
 kind = "apns"
 endpoint = "https://localhost:{provider}"
 topic = "com.example.app"
 auth = {{ team = "TEAM123456", key_id = "KEY7654321", key = "file:{dir}/creds/apns.p8" }}
 tls = {{ ca = "{dir}/creds/ca.pem" }}
+call = {{ connect = "2s", total = "3s" }}
 [class.orders]
 subject = "notify.orders.>"
 ambiguous = {{ default = "give-up" }}
@@ -74,7 +77,7 @@ route = {{ push = ["apns_old_key"] }}
 """
 
 # By the end of the token: what the provider does with it.
-GOOD, GONE, LARGE, DOUBT, AGAIN = "aaaa", "dead", "1a6e", "d0b7", "a9a1"
+GOOD, GONE, LARGE, DOUBT, AGAIN, DOWN = "aaaa", "dead", "1a6e", "d0b7", "a9a1", "d0e5"
 SCRIPT = f"""
 [[rule]]
 provider = "apns"
@@ -93,10 +96,16 @@ provider = "apns"
 token = "*{DOUBT}"
 per_token = true
 nth = [1]
-close = "fin"
+reset = "INTERNAL_ERROR"
 processed = true
 [[rule]]
 token = "*{AGAIN}"
+per_token = true
+nth = [1]
+reset = "REFUSED_STREAM"
+processed = false
+[[rule]]
+token = "*{DOWN}"
 per_token = true
 nth = [1]
 status = 503
@@ -119,25 +128,22 @@ def wait_for(what, ask):
     sys.exit(f"page_test: no {what} within {PATIENCE} s")
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 class World:
     """Everything but the browser, below one directory."""
 
     def __init__(self, binaries, directory):
         self.bin, self.dir = binaries, directory
         self.processes = []
-        self.nats = free_port()
+        self.nats = self.daemon = None
+
+    def begin(self):
+        directory = self.dir
         (directory / "nats.conf").write_text(f'jetstream {{ store_dir: "{directory}/nats" }}\n')
-        self.start("nats", ["nats-server", "-a", "127.0.0.1", "-p", str(self.nats), "-c",
-                            str(directory / "nats.conf")])
-        wait_for("nats-server", self.nats_answers)
+        self.start("nats", ["nats-server", "-a", "127.0.0.1", "-p", "-1", "--ports_file_dir",
+                            directory, "-c", directory / "nats.conf"])
+        self.nats = wait_for("nats-server", self.nats_port)
         (directory / "script.toml").write_text(SCRIPT)
-        self.start("provider", [binaries / "sendonce-fakeprov", "--port", "0", "--make-credentials",
+        self.start("provider", [self.bin / "sendonce-fakeprov", "--port", "0", "--make-credentials",
                                 str(directory / "creds"),
                                 "--script", str(directory / "script.toml"),
                                 "--apns-topic", "com.example.app"])
@@ -146,9 +152,9 @@ class World:
         (directory / "sendonce.toml").write_text(
             CONFIG.format(dir=directory, nats=self.nats, provider=ready["port"]))
         self.sendonce("setup")
-        self.daemon = self.start("sendonced", [binaries / "sendonced", "--config",
+        self.daemon = self.start("sendonced", [self.bin / "sendonced", "--config",
                                                str(directory / "sendonce.toml")])
-        wait_for("daemon", lambda: "event=class.ready" in self.output_of("sendonced"))
+        wait_for("daemon", self.is_ready)
 
     def start(self, name, command):
         with open(self.dir / f"{name}.log", "wb") as log:
@@ -163,20 +169,29 @@ class World:
         lines = self.output_of(name).split("\n")
         return next((line for line in lines[:-1] if line.startswith("{")), None)
 
-    def nats_answers(self):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.nats), 5):
-            return True
-        return False
+    def nats_port(self):
+        """From the file that the server writes when it listens."""
+        for file in self.dir.glob("nats-server_*.ports"):
+            with contextlib.suppress(ValueError):
+                return int(json.loads(file.read_text())["nats"][0].rsplit(":", 1)[1])
+        return None
 
     def sendonce(self, *arguments):
         done = subprocess.run([self.bin / "sendonce", "--config", self.dir / "sendonce.toml",
                                *arguments], capture_output=True, text=True, timeout=60, check=False)
-        if done.returncode != 0:
+        if done.returncode not in (0, 1):  # 1: there is none yet
             sys.exit(f"page_test: sendonce {arguments}: {done.stdout}{done.stderr}")
         return done.stdout
 
+    def is_ready(self):
+        done = subprocess.run([self.bin / "sendonce", "--config", self.dir / "sendonce.toml",
+                               "--json", "status"], capture_output=True, text=True, timeout=60,
+                              check=False)
+        return done.returncode == 0 and json.loads(done.stdout)["state"] == "ready"
+
     def objects(self, *arguments):
-        return [json.loads(line) for line in self.sendonce("--json", *arguments).splitlines()]
+        return [json.loads(line) for line in self.sendonce("--json", *arguments).splitlines()
+                if line.startswith("{")]
 
     def publish(self, events):
         """(class, event, provider, token) each, by the protocol of NATS itself."""
@@ -194,6 +209,10 @@ class World:
             text = b""
             while b"PONG" not in text:
                 text += s.recv(4096)
+
+    def print_last_words(self):
+        for log in sorted(self.dir.glob("*.log")):
+            print(f"--- {log.name}\n{log.read_text(errors='replace')[-2000:]}")
 
     def stop(self):
         for process in reversed(self.processes):
@@ -213,11 +232,13 @@ def token(number, kind):
 def event(number):
     """Most go well; some do not."""
     message_class = "otp" if number % 3 == 0 else "orders"
-    if number % 2 == 0:
-        kind = AGAIN if number % 14 == 0 else GOOD
-        return message_class, f"e{number}", "fcm", token(number, kind)
-    kind = {3: AGAIN, 7: GONE, 13: AGAIN}.get(number % 20, GOOD)
-    return message_class, f"e{number}", "apns", token(number, kind)
+    provider = "fcm" if number % 2 == 0 else "apns"
+    kind = GOOD
+    if number % 14 < 2:  # a 503 is doubt, which `orders` would not repeat
+        kind = DOWN if message_class == "otp" else AGAIN
+    elif provider == "apns" and number % 20 == 7:
+        kind = GONE
+    return message_class, f"e{number}", provider, token(number, kind)
 
 
 def first_events():
@@ -280,8 +301,6 @@ def run(world, options, playwright):
         ended.set()
         busy.join()
         stranger.shutdown()
-    if code != 0:
-        print(world.output_of("page"), world.output_of("sendonced")[-3000:])
     return code
 
 
@@ -323,16 +342,18 @@ def main():
         print("not installed: " + ", ".join(missing))
         return SKIPPED
     with tempfile.TemporaryDirectory(prefix="sendonce-page-", ignore_cleanup_errors=True) as name:
-        world = None
+        world = World(options.bin.resolve(), pathlib.Path(name))
+        code = 1
         try:
-            world = World(options.bin.resolve(), pathlib.Path(name))
+            world.begin()
             code = run(world, options, playwright)
             if code == 0:
                 expect_decided(world)
             return code
         finally:
-            if world is not None:
-                world.stop()
+            world.stop()
+            if code != 0:
+                world.print_last_words()
 
 
 if __name__ == "__main__":

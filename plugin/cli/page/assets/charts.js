@@ -4,7 +4,7 @@ import uPlot from "./uplot/uPlot.esm.js";
 import { HISTORY_S } from "./history.js";
 import { el, setText } from "./dom.js";
 
-const SHORTEST_S = 300;
+const SHORTEST_S = 120;
 const HEIGHT = 160;
 
 const style = getComputedStyle(document.documentElement);
@@ -37,6 +37,7 @@ export class Chart {
   #lines = [];
   #values = [];
   #times = [];
+  #numbers = [];
   #place = el("div", { class: "plot" });
   #legend = el("ul", { class: "legend" });
   #empty = el("p", { class: "empty", text: "Nothing yet." });
@@ -86,11 +87,14 @@ export class Chart {
     this.#plot?.destroy();
     this.#plot = null;
     if (this.#place.clientWidth === 0 && !this.#place.isConnected) return;
-    this.#legend.replaceChildren(...this.#lines.map((line) => {
+    this.#numbers = this.#lines.map(() => el("b"));
+    const items = this.#lines.map((line, at) => {
       const dot = el("span", { class: "dot" });
       dot.style.setProperty("--dot", `var(--${line.colour})`);
-      return el("li", {}, dot, `${line.name} `, el("b"));
-    }));
+      return el("li", {}, dot, `${line.name} `, this.#numbers[at]);
+    });
+    // The topmost of a stack is the rarest.
+    this.#legend.replaceChildren(...(this.stack ? items.reverse() : items));
     this.#plot = new uPlot(this.#options(), this.#data(), this.#place);
   }
 
@@ -133,8 +137,7 @@ export class Chart {
     const words = [];
     this.#lines.forEach((line, i) => {
       const text = this.format(this.#values[i][index] ?? null);
-      const place = this.#legend.children[i]?.lastElementChild;
-      if (place) setText(place, text);
+      if (this.#numbers[i]) setText(this.#numbers[i], text);
       words.push(`${line.name} ${text}`);
     });
     if (at === null) this.#place.setAttribute("aria-label", `${this.title}: ${words.join(", ")}`);
