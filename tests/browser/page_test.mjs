@@ -132,7 +132,7 @@ async function panels(page) {
     for (const name of ["p50", "p95", "p99"])
       assert.match(await apns.locator(`div:has(> dt:text-is("${name}")) dd`).innerText(), /\d/);
     assert.equal(await apns.locator('div:has(> dt:text-is("breaker")) dd').innerText(), "closed");
-    assert.match(await card("fcm").innerText(), /token ends in/);
+    assert.match(await card("fcm").innerText(), /access token\s+\d+ min left/);
     assert.match(await textOf(page, "#notices"), /provider\.apns_old_key/);
   });
 }

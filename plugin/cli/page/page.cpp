@@ -1,6 +1,7 @@
 // page: what the daemon is doing, in a browser of the person who runs it.
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 
 #include <netinet/in.h>
 #include <nlohmann/json.hpp>
@@ -76,7 +77,10 @@ int page(const Common& common, const PageOptions& options) {
     note(daemon.error().text);
   }
   auto listening = listen_tcp("127.0.0.1", options.port);
-  if (!listening) return failed(listening.error());
+  if (!listening) {
+    const int code = failed(listening.error());
+    return listening.error().code == Errc::busy ? EXIT_FAILURE : code;  // another port will do
+  }
   const auto clock = make_system_clock();
   const Gate gate(port_of(*listening), base64url(system_random_bytes(kSecretBytes)),
                   base64url(system_random_bytes(kSecretBytes)), clock->mono());

@@ -6,6 +6,7 @@ import { el, setText } from "./dom.js";
 
 const SHORTEST_S = 120;
 const HEIGHT = 160;
+const MINUTES = [1, 2, 5, 10, 15, 30].map((n) => n * 60);
 
 const style = getComputedStyle(document.documentElement);
 const colour = (name) => style.getPropertyValue(`--${name}`).trim();
@@ -26,7 +27,7 @@ function stacked(values) {
   const sums = [];
   for (const line of [...values].reverse())
     sums.unshift(line.map((value, at) => {
-      const below = sums.length === 0 ? 0 : sums[0][at];
+      const below = sums.length === 0 ? null : sums[0][at];
       return value === null && below === null ? null : (value ?? 0) + (below ?? 0);
     }));
   return sums;
@@ -113,7 +114,7 @@ export class Chart {
         y: { range: (u, min, max) => [0, Math.max(this.least, (max ?? 0) * 1.08)] },
       },
       axes: [
-        { ...axis, grid: { show: false }, size: 24, space: 64,
+        { ...axis, grid: { show: false }, size: 24, space: 64, incrs: MINUTES,
           values: (u, at) => at.map((t) => hour(t)) },
         { ...axis, grid: { stroke: colour("line"), width: 1 }, size: 56, space: 36,
           values: (u, at) => at.map((value) => this.format(value)) },

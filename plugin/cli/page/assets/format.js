@@ -25,6 +25,7 @@ export function percent(value) {
 /** Seconds, as a latency. */
 export function latency(seconds) {
   if (seconds === null || seconds === undefined) return "–";
+  if (seconds === 0) return "0";
   if (seconds < 0.001) return "< 1 ms";
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
   return seconds < 10 ? `${seconds.toFixed(1)} s` : span(seconds);

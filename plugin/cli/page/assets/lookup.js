@@ -43,7 +43,8 @@ function story(row) {
       el("h3", {}, el("code", { text: shortKey(row.key), title: row.key })),
       pill(row.state, moodOf(row.state)),
       el("span", { class: "muted", text: `${row.class}${row.provider ? ` · ${row.provider}` : ""}` })),
-    row.reason ? el("p", { class: "reason", text: row.reason }) : null,
+    row.reason && row.reason !== row.state
+      ? el("p", { class: "reason", text: row.reason }) : null,
     el("ol", { class: "steps" }, ...stepsOf(row)),
     facts([["effect", row.effect.replace("_", " ")],
       ["fault", row.fault === "none" ? "" : row.fault],

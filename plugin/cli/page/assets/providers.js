@@ -80,7 +80,7 @@ class Card {
   constructor(p) {
     const facts = el("dl", { class: "facts-list" });
     for (const name of ["p50", "p95", "p99", "breaker", "in flight", "queued", "connections",
-      "credential"]) {
+      "access token"]) {
       const value = el("dd", { text: "–" });
       this.#facts.set(name, value);
       facts.append(el("div", {}, el("dt", { text: name }), value));
@@ -145,8 +145,8 @@ class Card {
     this.#fact("connections", count(p.connections));
     const ends = history.last.providers[p.name]?.credentialEnds ?? null;
     const left = ends === null ? 0 : ends - history.last.t;
-    this.#fact("credential", ends === null ? "none that ends"
-      : left > 0 ? `token ends in ${span(left)}` : `token ended ${span(-left)} ago`,
+    this.#fact("access token", ends === null ? "none that ends"
+      : left > 0 ? `${span(left)} left` : `ended ${span(-left)} ago`,
     ends !== null && left < 60 ? "bad" : "");
   }
 }

@@ -123,7 +123,7 @@ export class Charts {
 
 /** p50, p95 and p99 of a histogram, a line each. */
 export function quantileLines(history, of) {
-  return [["p99", 0.99, "series-4"], ["p95", 0.95, "series-1"], ["p50", 0.5, "series-2"]].map(
+  return [["p50", 0.5, "series-2"], ["p95", 0.95, "series-1"], ["p99", 0.99, "series-4"]].map(
     ([name, q, colour]) => ({ name, colour, values: history.quantiles(q, of) }));
 }
 
