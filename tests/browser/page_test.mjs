@@ -88,6 +88,29 @@ async function wayIn(context, page) {
 // ---- the panels ---------------------------------------------------------------------------------
 
 async function panels(page) {
+  await step("numbers are read and counted as Prometheus counts", async () => {
+    assert.deepEqual(await page.evaluate(async () => {
+      const m = await import("/metrics.js");
+      const families = m.parseMetrics('# HELP a b\na{x="1",y="q\\"}{"} 2\na{x="2"} 3\nh_bucket' +
+        '{le="1"} 0\nh_bucket{le="2"} 10\nh_bucket{le="+Inf"} 20\nbroken\n');
+      const buckets = m.histogram(families, "h");
+      return [m.sum(families, "a"), m.sum(families, "a", { x: "2" }), m.sum(families, "none"),
+        families.get("a")[0].labels.y, m.quantile(0.25, buckets), m.quantile(0.99, buckets),
+        m.quantile(0.5, []), m.quantile(0.5, m.between(buckets, buckets))];
+    }), [5, 3, null, 'q"}{', 1.5, 2, null, null]);
+  });
+  await step("a rate does not reach over a restart of the daemon", async () => {
+    assert.deepEqual(await page.evaluate(async () => {
+      const { History } = await import("/history.js");
+      const history = new History();
+      const seen = [[0, 0, "a"], [10, 50, "a"], [20, 70, "a"], [22, 4, "b"], [32, 14, "b"],
+        [34, null, "b"]];
+      for (const [t, n, life] of seen) history.add({ t, n, life });
+      const rates = history.rates((sample) => sample.n);
+      history.add({ t: 3610, n: 1, life: "b" });
+      return [rates, history.times()];
+    }), [[null, 5, 2, null, 1, null], [20, 22, 32, 34, 3610]]);
+  });
   await step("the header says who and how", async () => {
     await until(page, () => document.getElementById("state").textContent === "ready");
     assert.equal(await textOf(page, "#instance"), "shop-eu");
