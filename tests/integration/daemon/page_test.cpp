@@ -159,7 +159,7 @@ TEST_F(PageTest, ADecisionHasTheNameOfTheUserWhoRunsIt) {
   const Json done = ask("POST", target + "&as=accepted&reason=seen&by=mallory");
   EXPECT_EQ(done.value("done", false), true) << done.dump();
   EXPECT_EQ(row(1).value("state", ""), "accepted");
-  EXPECT_THAT(log(), HasSubstr(": seen"));
+  EXPECT_TRUE(logs(": seen"));
   EXPECT_THAT(log(), Not(HasSubstr("mallory")));
 }
 
