@@ -1,6 +1,7 @@
 // Asks the process that serves this page, which asks the daemon.
 
 const PATIENCE_MS = 20_000; // longer than it waits for the daemon
+const DEED_PATIENCE_MS = 60_000; // a replay is published until it is known to be stored
 
 export class ApiError extends Error {
   constructor(status, detail) {
@@ -23,7 +24,7 @@ async function ask(path, query, options) {
       ...options,
       credentials: "same-origin",
       redirect: "error",
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(options.method === "POST" ? DEED_PATIENCE_MS : PATIENCE_MS),
     });
   } catch {
     throw new ApiError(0, "nobody answers: was the command sendonce page ended?");
