@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { by, el, keep, setText } from "./dom.js";
-import { moodOf, span } from "./format.js";
+import { moment, moodOf } from "./format.js";
 import { History, sampleOf } from "./history.js";
 import { Letters } from "./letters.js";
 import { inspect, listen } from "./lookup.js";
@@ -21,7 +21,7 @@ const providers = new Providers();
 const unknowns = new Unknowns(inspect);
 const letters = new Letters(inspect);
 let status = null;
-let answeredAt = performance.now();
+let answeredAt = new Date();
 
 function notices(list) {
   keep(by("notices"), list, (notice) => notice.name, (notice) =>
@@ -38,8 +38,9 @@ function away(error) {
   const name = error.status === 0 || error.status === 401 ? "page" : "daemon";
   state("no answer");
   by("state").className = "pill bad";
-  notices([{ name, mood: "bad", text: `${error.message} (for ` +
-    `${span((performance.now() - answeredAt) / 1000)}; what stands below is from before)` }]);
+  const what = /[.?!]$/.test(error.message) ? error.message : `${error.message}.`;
+  notices([{ name, mood: "bad",
+    text: `${what} What stands below is of ${moment(answeredAt.toISOString())}.` }]);
   document.body.classList.add("old");
 }
 
@@ -51,7 +52,7 @@ function draw() {
 }
 
 function shown(reasons) {
-  answeredAt = performance.now();
+  answeredAt = new Date();
   document.body.classList.remove("old");
   state(status.state);
   const ready = status.state === "ready";
