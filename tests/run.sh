@@ -14,7 +14,7 @@ Installs what is missing (packaging/deps.sh), then builds and tests three times:
 
   --quick      dev only
   --long       longer simulations and crash runs (SENDONCE_TEST_LONG=1), the simulator's mutants,
-               60 s of each fuzzer, the example for browsers in Chromium, and the packages: built,
+               60 s of each fuzzer, example and page in Chromium, the packages: built,
                checked, installed in clean roots (as root): hours
   --tidy       clang-tidy over every source at the end (many minutes)
   --no-deps    do not look for missing packages
@@ -80,6 +80,16 @@ if [ "$deps" = yes ]; then
   more=()
   if [ "$long" = yes ]; then more=(--browser); fi
   step "install what is missing" packaging/deps.sh "${more[@]}" || finish
+fi
+
+# For the page's test, which is skipped without it. From the registry of npm, into build/.
+playwright() { npm install --no-audit --no-fund --prefix build/playwright playwright-core@1; }
+if [ "$long" = yes ] && [ -z "${SENDONCE_PLAYWRIGHT:-}" ]; then
+  if ! command -v npm >/dev/null; then
+    skip "playwright-core: npm is not installed"
+  elif step "playwright-core" playwright; then
+    export SENDONCE_PLAYWRIGHT="$PWD/build/playwright"
+  fi
 fi
 
 build() { cmake --preset "$1" && cmake --build --preset "$1" --parallel "$jobs"; }

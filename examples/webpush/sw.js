@@ -1,9 +1,9 @@
 // The service worker of the example: shows what sendonce sent, and each notification once.
 //
-// A push may arrive twice: under `resend` sendonce sends again when it cannot know whether the first
-// got through, and push services repeat. Every copy carries the same `nid`, so the browser is where the
-// last copy can be dropped. What was shown is remembered in IndexedDB, which outlives this worker: a
-// browser stops it after some seconds of silence, and variables go with it.
+// A push may arrive twice: under `resend` sendonce sends again when it cannot know whether the
+// first got through, and push services repeat. Every copy carries the same `nid`, so the browser is
+// where the last copy can be dropped. What was shown is remembered in IndexedDB, which outlives
+// this worker: a browser stops it after some seconds of silence, and variables go with it.
 
 "use strict";
 
@@ -20,8 +20,8 @@ function openMemory() {
   });
 }
 
-// True for the first caller with this nid within the window. One transaction reads and writes, so of two
-// pushes that are handled at the same time one is first.
+// True for the first caller with this nid within the window. One transaction reads and writes, so
+// of two pushes that are handled at the same time one is first.
 async function isFirst(nid, now) {
   const memory = await openMemory();
   return new Promise((resolve, reject) => {
@@ -55,7 +55,8 @@ async function onPush(notification) {
   try {
     if (nid) first = await isFirst(nid, Date.now());
   } catch (error) {
-    console.warn("cannot remember what was shown, showing it:", error); // a copy rather than nothing
+    // A copy rather than nothing.
+    console.warn("cannot remember what was shown, showing it:", error);
   }
   if (!first) return;
   await self.registration.showNotification(title || "", { body, tag, data });

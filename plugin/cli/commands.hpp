@@ -148,6 +148,11 @@ struct TopOptions {
 };
 int top(const Common& common, const TopOptions& options);
 
+struct PageOptions {
+  std::uint16_t port = 0;  // 0: one that is free
+};
+int page(const Common& common, const PageOptions& options);
+
 struct TailOptions {
   std::string what = "outcomes";
   std::string subject{};    // empty: outcomes and device events

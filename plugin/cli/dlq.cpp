@@ -8,6 +8,7 @@
 
 #include "config/credentials.hpp"
 #include "plugin/cli/commands.hpp"
+#include "plugin/cli/letter_desk.hpp"
 #include "plugin/cli/letters.hpp"
 #include "plugin/cli/operator.hpp"
 #include "plugin/cli/output.hpp"
@@ -28,6 +29,15 @@ struct Desk {
   std::unique_ptr<LetterBox> box{};
 };
 
+Result<Desk> desk_of(Config config, ConnectionOptions connection) {
+  SO_TRY(auto client, Publisher::connect(std::move(connection)));
+  Desk desk{.config = std::move(config), .client = std::move(client)};
+  desk.box = std::make_unique<LetterBox>(
+      *desk.client, js_api_prefix(desk.config.nats.domain, desk.config.nats.api_prefix),
+      desk.config.nats.dead_letter_stream);
+  return desk;
+}
+
 // Empty: standard error says why, and `code` is what to end with.
 std::optional<Desk> open_desk(const Common& common, int& code) {
   auto config = load(common.config, Surroundings::ignore);
@@ -40,16 +50,12 @@ std::optional<Desk> open_desk(const Common& common, int& code) {
     code = failed_config(connection.error());
     return std::nullopt;
   }
-  auto client = Publisher::connect(std::move(*connection));
-  if (!client) {
-    code = failed(client.error());
+  auto desk = desk_of(std::move(*config), std::move(*connection));
+  if (!desk) {
+    code = failed(desk.error());
     return std::nullopt;
   }
-  Desk desk{.config = std::move(*config), .client = std::move(*client)};
-  desk.box = std::make_unique<LetterBox>(
-      *desk.client, js_api_prefix(desk.config.nats.domain, desk.config.nats.api_prefix),
-      desk.config.nats.dead_letter_stream);
-  return desk;
+  return std::move(*desk);
 }
 
 // The letters that the options name, oldest first. False of the visitor ends it.
@@ -352,6 +358,43 @@ int dlq_drop(const Common& common, const DlqOptions& options) {
   return work_through(common, options, [&](const Desk& desk, const Letter& letter) {
     return drop_one(desk, letter, options);
   });
+}
+
+// ---- for the page -------------------------------------------------------------------------------
+
+namespace {
+
+Result<Desk> open_desk(const Config& config) {
+  SO_TRY(ConnectionOptions connection, connection_of(config, credentials_directory()));
+  return desk_of(config, std::move(connection));
+}
+
+}  // namespace
+
+Result<std::string> letters_json(const Config& config, std::uint64_t from, std::int64_t limit) {
+  SO_TRY(const Desk desk, open_desk(config));
+  SO_TRY(const std::uint64_t depth, desk.box->depth());
+  Json items = Json::array();
+  bool more = false;
+  while (limit > 0) {
+    SO_TRY(const auto letter, desk.box->next(from, ""));
+    if (!letter) break;
+    more = items.size() == static_cast<std::size_t>(limit);
+    if (more) break;
+    items.push_back(letter_json(*letter, row_of(desk.config, *letter)));
+    from = letter->sequence + 1;
+  }
+  return dump({{"items", std::move(items)}, {"depth", depth}, {"more", more}});
+}
+
+Result<std::string> replay_json(const Config& config, std::uint64_t sequence, bool force,
+                                const std::string& reason) {
+  SO_TRY(const Desk desk, open_desk(config));
+  SO_TRY(const auto letter, desk.box->at(sequence));
+  if (!letter) return fail(Errc::invalid, "there is no letter " + std::to_string(sequence));
+  const Outcome outcome = replay_one(desk, *letter, {.force = force, .reason = reason});
+  return dump(
+      {{"sequence", sequence}, {"done", outcome.done == Done::yes}, {"text", outcome.text}});
 }
 
 }  // namespace sendonce::cli

@@ -152,6 +152,16 @@ Result<PubAck> publish_surely(const std::function<Result<PubAck>()>& publish, Du
   }
 }
 
+Result<std::uint64_t> LetterBox::depth() const {
+  SO_TRY(const std::string text, client_.request(api_ + ".STREAM.INFO." + stream_, ""));
+  const Json answer = Json::parse(text, nullptr, false);
+  const Json::json_pointer place("/state/messages");
+  if (answer.is_object() && answer.contains(place) && answer[place].is_number_unsigned())
+    return answer[place].get<std::uint64_t>();
+  return fail(Errc::invalid,
+              "the server does not tell how many dead letters there are: " + text.substr(0, 200));
+}
+
 std::string with_expiry(std::string_view envelope, WallTime time) {
   const std::size_t open = skip_space(envelope, 0);
   if (open >= envelope.size() || envelope[open] != '{') return {};

@@ -42,6 +42,8 @@ class LetterBox {
                                                    std::string_view message_class) const;
   [[nodiscard]] Result<std::optional<Letter>> at(std::uint64_t sequence) const;
   [[nodiscard]] Result<void> remove(std::uint64_t sequence) const;
+  // How many messages lie on the stream.
+  [[nodiscard]] Result<std::uint64_t> depth() const;
 
  private:
   [[nodiscard]] Result<std::optional<Letter>> get(const std::string& request) const;

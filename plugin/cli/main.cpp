@@ -33,6 +33,7 @@ struct Commands {
   ReloadOptions reload{};
   TopOptions top{};
   AuditOptions audit{};
+  PageOptions page{};
   DemoOptions demo{};
   BenchOptions bench{};
   BenchLedgerOptions bench_ledger{};
@@ -339,6 +340,15 @@ void add_live_commands(CLI::App& app, Commands& c) {
   });
 }
 
+void add_page(CLI::App& app, Commands& c) {
+  auto* p = command(app, "page",
+                    "Show the daemon in a browser on this machine, until Ctrl-C; prints an address "
+                    "that works once",
+                    "sendonce page --port 8228");
+  p->add_option("--port", c.page.port, "Of 127.0.0.1; 0: one that is free")->capture_default_str();
+  p->callback([&c] { c.chosen = [&c] { return page(c.common, c.page); }; });
+}
+
 void add_demo(CLI::App& app, Commands& c) {
   auto* d = command(app, "demo",
                     "Run everything on this machine with faults and kill -9, and count the copies",
@@ -443,6 +453,7 @@ int run(int argc, char** argv) {
   add_audit(app, c);
   add_device(app, c);
   add_live_commands(app, c);
+  add_page(app, c);
   add_demo(app, c);
   add_bench(app, c);
   add_about(app, c);

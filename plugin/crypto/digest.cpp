@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/sha.h>
@@ -73,6 +74,11 @@ Sha256Digest hmac_sha256(std::string_view secret, std::string_view bytes) {
                  &size) != nullptr);
   SO_ASSERT(size == digest.size());
   return digest;
+}
+
+bool same_secret(std::string_view secret, std::string_view given) {
+  return secret.size() == given.size() &&
+         CRYPTO_memcmp(secret.data(), given.data(), secret.size()) == 0;
 }
 
 }  // namespace sendonce

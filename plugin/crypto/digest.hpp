@@ -39,4 +39,7 @@ class Sha256 {
 
 [[nodiscard]] Sha256Digest hmac_sha256(std::string_view secret, std::string_view bytes);
 
+// In a time that does not tell how much of `given` is right; of its length it does.
+[[nodiscard]] bool same_secret(std::string_view secret, std::string_view given);
+
 }  // namespace sendonce

@@ -12,7 +12,7 @@ import source
 
 CODE = (".c", ".cpp", ".h", ".hpp")
 TEXT = (*CODE, ".py", ".sh", ".md", ".toml", ".json", ".jsonl", ".cmake", ".txt", ".yml", ".yaml",
-        ".service", ".pml", ".map", ".supp")
+        ".service", ".pml", ".map", ".supp", ".js", ".mjs", ".css", ".html")
 SKIP = {".git", ".cache", "__pycache__", "node_modules"}
 
 
@@ -63,7 +63,7 @@ class Checker:
 
     def run(self):
         for path in self.files:
-            if not is_text(self.root, path) or path.startswith(rules.SELF):
+            if not is_text(self.root, path) or path.startswith((rules.SELF, *rules.VENDORED)):
                 continue
             text = (self.root / path).read_text(encoding="utf-8", errors="replace")
             self.check_sizes(path, text)

@@ -56,6 +56,11 @@ class Rules(unittest.TestCase):
     def test_a_port_is_open_to_the_pipeline(self):
         self.expect(self.pipeline('#include "ledger/ledger.hpp"\n'))
 
+    def test_scripts_are_read_and_what_others_wrote_is_not(self):
+        self.expect({"plugin/cli/page/assets/a.js": "// TODO\n" + "x" * 101 + "\n"},
+                    "a.js:1: 'TODO'", "a.js:2: 101 columns")
+        self.expect({"plugin/cli/page/assets/uplot/a.js": "// TODO\n"})
+
     def test_nobody_sees_the_module(self):
         self.expect(self.pipeline('#include "plugin/module/runtime.hpp"\n'),
                     "nobody includes plugin/module")

@@ -23,14 +23,23 @@ Result<AdminClient> AdminClient::connect(const std::string& path, Duration timeo
 Result<std::string> AdminClient::call(const AdminRequest& request,
                                       const std::function<void(std::string_view json)>& item) {
   SO_TRY(const std::string text, format_admin_request(request));
+  SO_TRY(const std::string answer, exchange(text));
+  return parse_admin_answer(answer, item);
+}
+
+Result<HttpReply> AdminClient::ask(const HttpQuestion& question) {
+  SO_TRY(const std::string answer, exchange(format_question(question)));
+  return parse_reply(answer);
+}
+
+Result<std::string> AdminClient::exchange(std::string_view text) {
   if (!fd_) {
     SO_TRY(fd_, connect_unix(path_, timeout_));
   }
   SO_CHECK(send(text));
-  const auto answer = read_to_end();
+  auto answer = read_to_end();
   fd_.reset();
-  if (!answer) return std::unexpected(answer.error());
-  return parse_admin_answer(*answer, item);
+  return answer;
 }
 
 Result<void> AdminClient::send(std::string_view text) {

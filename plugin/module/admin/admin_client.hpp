@@ -24,10 +24,14 @@ class AdminClient {
   [[nodiscard]] Result<std::string> call(
       const AdminRequest& request, const std::function<void(std::string_view json)>& item = {});
 
+  // A question as it is, for who passes it on: any status is an answer. unavailable: as above.
+  [[nodiscard]] Result<HttpReply> ask(const HttpQuestion& question);
+
  private:
   AdminClient(UniqueFd fd, std::string path, Duration timeout)
       : fd_(std::move(fd)), path_(std::move(path)), timeout_(timeout) {}
 
+  [[nodiscard]] Result<std::string> exchange(std::string_view text);
   [[nodiscard]] Result<void> send(std::string_view text);
   [[nodiscard]] Result<std::string> read_to_end();
 

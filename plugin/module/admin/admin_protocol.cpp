@@ -82,6 +82,8 @@ std::string_view title_of(int status) {
   switch (status) {
     case 400:
       return "Bad Request";
+    case 401:
+      return "Unauthorized";
     case 403:
       return "Forbidden";
     case 404:
@@ -90,8 +92,14 @@ std::string_view title_of(int status) {
       return "Method Not Allowed";
     case 409:
       return "Conflict";
+    case 421:
+      return "Misdirected Request";
+    case 502:
+      return "Bad Gateway";
     case 503:
       return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
     default:
       return "Internal Server Error";
   }
@@ -151,31 +159,16 @@ void append_query_text(std::string& out, std::string_view text) {
   }
 }
 
-struct Answer {
-  int status = 0;
-  std::string_view body{};
-};
+// The value of a field of the head, which ends with a line break and is in lower case.
+std::string_view value_in(std::string_view head, std::string_view field) {
+  const std::size_t at = head.find(field);
+  if (at == std::string_view::npos) return {};
+  const std::size_t begin = at + field.size();
+  return head.substr(begin, head.find("\r\n", begin) - begin);
+}
 
-// RFC 9112, as far as our own server writes it: the body ends with the connection, and its length
-// is known.
-std::optional<Answer> split_answer(std::string_view bytes) {
-  constexpr std::string_view kVersion = "HTTP/1.1 ";
-  constexpr std::string_view kLength = "\r\ncontent-length: ";
-  const std::size_t head_end = bytes.find("\r\n\r\n");
-  if (!bytes.starts_with(kVersion) || head_end == std::string_view::npos) return std::nullopt;
-  Answer answer{.body = bytes.substr(head_end + 4)};
-  const auto number = [](std::string_view text, auto& value) {
-    return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc{};
-  };
-  if (!number(bytes.substr(kVersion.size(), 3), answer.status)) return std::nullopt;
-  const std::string head = lower_ascii(bytes.substr(0, head_end + 2));
-  const std::size_t length_at = head.find(kLength);
-  std::size_t length = 0;
-  if (length_at == std::string::npos ||
-      !number(std::string_view(head).substr(length_at + kLength.size()), length) ||
-      length != answer.body.size())
-    return std::nullopt;
-  return answer;
+std::unexpected<Error> makes_no_sense() {
+  return fail(Errc::corrupt, "the daemon's answer makes no sense");
 }
 
 }  // namespace
@@ -283,38 +276,61 @@ HttpReply answer_admin(const HttpQuestion& question, uid_t service, std::size_t 
   return std::move(reply).finish(outcome);
 }
 
-Result<std::string> format_admin_request(const AdminRequest& request) {
-  const auto* route = std::ranges::find(kRoutes, request.verb, &AdminRoute::verb);
-  if (route == kRoutes.end()) return fail(Errc::invalid, "there is no verb '" + request.verb + "'");
-  std::string out(route->method);
-  out.append(" ").append(route->path);
+std::string format_question(const HttpQuestion& question) {
+  std::string out = question.method;
+  out.append(" ").append(question.path);
   char separator = '?';
-  for (const auto& [name, value] : request.arguments) {
+  for (const auto& [name, value] : question.query) {
     out.push_back(std::exchange(separator, '&'));
     append_query_text(out, name);
     out.push_back('=');
-    append_query_text(out, value.text);
+    append_query_text(out, value);
   }
   out.append(" HTTP/1.1\r\nHost: sendonce\r\nConnection: close\r\n");
-  if (route->method == "POST") out.append("Content-Length: 0\r\n");
+  if (question.method == "POST") out.append("Content-Length: 0\r\n");
   return out.append("\r\n");
+}
+
+// RFC 9112, as far as our own server writes it: the body ends with the connection, and its length
+// is known.
+Result<HttpReply> parse_reply(std::string_view bytes) {
+  constexpr std::string_view kVersion = "HTTP/1.1 ";
+  const std::size_t head_end = bytes.find("\r\n\r\n");
+  if (!bytes.starts_with(kVersion) || head_end == std::string_view::npos) return makes_no_sense();
+  HttpReply reply{.body = std::string(bytes.substr(head_end + 4))};
+  const auto number = [](std::string_view text, auto& value) {
+    return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc{};
+  };
+  if (!number(bytes.substr(kVersion.size(), 3), reply.status)) return makes_no_sense();
+  const std::string head = lower_ascii(bytes.substr(0, head_end + 2));
+  std::size_t length = 0;
+  if (!number(value_in(head, "\r\ncontent-length: "), length) || length != reply.body.size())
+    return makes_no_sense();
+  reply.type = value_in(head, "\r\ncontent-type: ");
+  return reply;
+}
+
+Result<std::string> format_admin_request(const AdminRequest& request) {
+  const auto* route = std::ranges::find(kRoutes, request.verb, &AdminRoute::verb);
+  if (route == kRoutes.end()) return fail(Errc::invalid, "there is no verb '" + request.verb + "'");
+  HttpQuestion question{.method = std::string(route->method), .path = std::string(route->path)};
+  for (const auto& [name, value] : request.arguments) question.query.emplace_back(name, value.text);
+  return format_question(question);
 }
 
 Result<std::string> parse_admin_answer(std::string_view bytes,
                                        const std::function<void(std::string_view json)>& item) {
-  const auto bad = [] { return fail(Errc::corrupt, "the daemon's answer makes no sense"); };
-  const auto answer = split_answer(bytes);
-  if (!answer) return bad();
-  Json body = Json::parse(answer->body, nullptr, /*allow_exceptions=*/false);
-  if (!body.is_object()) return bad();
-  if (answer->status != 200) {
+  SO_TRY(const HttpReply answer, parse_reply(bytes));
+  Json body = Json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
+  if (!body.is_object()) return makes_no_sense();
+  if (answer.status != 200) {
     const Json code = body.value("code", Json());
     const Json detail = body.value("detail", Json());
-    if (!code.is_string() || !detail.is_string()) return bad();
+    if (!code.is_string() || !detail.is_string()) return makes_no_sense();
     return fail(code_from(code.get<std::string>()), detail.get<std::string>());
   }
   if (const auto items = body.find("items"); items != body.end()) {
-    if (!items->is_array()) return bad();
+    if (!items->is_array()) return makes_no_sense();
     if (item)
       for (const Json& one : *items) item(minified(one));
     body.erase("items");

@@ -95,6 +95,11 @@ using AdminHandler = std::function<Result<void>(const AdminRequest&, AdminReply&
 
 // ---- the client's side
 
+// A question as it travels; `path` is one of ours, without anything to encode. No body.
+[[nodiscard]] std::string format_question(const HttpQuestion& question);
+// A whole answer, whatever its status. corrupt: it makes no sense, or its end is missing.
+[[nodiscard]] Result<HttpReply> parse_reply(std::string_view bytes);
+
 // "POST /v1/reload HTTP/1.1…" with all that belongs to it. invalid: there is no such verb.
 [[nodiscard]] Result<std::string> format_admin_request(const AdminRequest& request);
 // A whole answer, from its first byte to the end of the connection. Hands each item to `item`,

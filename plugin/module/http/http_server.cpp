@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <memory>
-#include <string_view>
 
 #include <fcntl.h>
 #include <microhttpd.h>
@@ -15,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "plugin/core/ascii.hpp"
 #include "plugin/core/assert.hpp"
 #include "plugin/core/thread.hpp"
 
@@ -165,6 +165,13 @@ class Loop {
     return MHD_YES;
   }
 
+  static MHD_Result add_field(void* to, MHD_ValueKind /*kind*/, const char* name,
+                              std::size_t name_size, const char* value, std::size_t value_size) {
+    static_cast<HttpQuestion*>(to)->fields.emplace_back(
+        lower_ascii({name, name_size}), value == nullptr ? "" : std::string(value, value_size));
+    return MHD_YES;
+  }
+
   // Called once with the header fields, then for the body, of which there must be none.
   static MHD_Result on_request(void* self, MHD_Connection* connection, const char* url,
                                const char* method, const char* /*version*/, const char* /*upload*/,
@@ -185,6 +192,7 @@ class Loop {
     if (*upload_size != 0) return MHD_NO;
     HttpQuestion question{.method = method, .path = url, .peer = peer_of(descriptor(connection))};
     MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, &Loop::add_argument, &question);
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, &Loop::add_field, &question);
     return queue(connection, loop.handled(question));
   }
 
@@ -207,10 +215,11 @@ class Loop {
       return value.empty() ||
              MHD_add_response_header(response.get(), name, value.c_str()) == MHD_YES;
     };
-    const bool whole =
+    bool whole =
         add(MHD_HTTP_HEADER_CONTENT_TYPE, reply.type) && add(MHD_HTTP_HEADER_ALLOW, reply.allow) &&
         add(MHD_HTTP_HEADER_CACHE_CONTROL, "no-store") &&
         add("X-Content-Type-Options", "nosniff") && add(MHD_HTTP_HEADER_CONNECTION, "close");
+    for (const auto& [name, value] : reply.fields) whole = whole && add(name.c_str(), value);
     return whole
                ? MHD_queue_response(connection, static_cast<unsigned>(reply.status), response.get())
                : MHD_NO;
@@ -227,6 +236,16 @@ class Loop {
 };
 
 }  // namespace
+
+std::optional<std::string_view> HttpQuestion::field(std::string_view name) const {
+  std::optional<std::string_view> found;
+  for (const auto& [field_name, value] : fields) {
+    if (field_name != name) continue;
+    if (found) return std::nullopt;
+    found = value;
+  }
+  return found;
+}
 
 Result<void> HttpServer::start(UniqueFd listening, const char* thread_name, HttpHandler handler) {
   SO_ASSERT(!thread_.joinable());

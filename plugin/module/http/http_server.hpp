@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -25,16 +26,21 @@ namespace sendonce {
 
 struct HttpQuestion {
   std::string method{};
-  std::string path{};                                        // decoded, without the query
-  std::vector<std::pair<std::string, std::string>> query{};  // decoded, in the order of the URL
-  std::optional<uid_t> peer{};                               // who asks, on a Unix socket
+  std::string path{};                                         // decoded, without the query
+  std::vector<std::pair<std::string, std::string>> query{};   // decoded, in the order of the URL
+  std::vector<std::pair<std::string, std::string>> fields{};  // of the head, names in lower case
+  std::optional<uid_t> peer{};                                // who asks, on a Unix socket
+
+  // Of a header field that is there once; nothing: it is missing, or given twice.
+  [[nodiscard]] std::optional<std::string_view> field(std::string_view name) const;
 };
 
 struct HttpReply {
   int status = 200;
   std::string type = "application/json";
   std::string body{};
-  std::string allow{};  // with 405: the methods there are
+  std::string allow{};                                        // with 405: the methods there are
+  std::vector<std::pair<std::string, std::string>> fields{};  // of the head, beside those above
 };
 
 // Must not throw, and must not call stop().

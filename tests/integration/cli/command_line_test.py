@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -288,6 +289,20 @@ class Remedies(Programs):
     @staticmethod
     def in_code(text, at):
         return text.count("```", 0, at) % 2 == 1
+
+
+class Page(Programs):
+    def test_a_port_that_is_taken(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = str(taken.getsockname()[1])
+            done = self.sendonce("page", "--port", port)
+            self.expect(done, 1, f"cannot listen on 127.0.0.1 port {port}")
+            self.assertEqual(done.stdout, "", "no address of somebody else")
+
+    def test_a_port_that_is_none(self):
+        self.expect(self.sendonce("page", "--port", "65536"), 64, "--port")
 
 
 class Doctor(Programs):

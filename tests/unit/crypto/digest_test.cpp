@@ -42,5 +42,12 @@ TEST(Digest, hmac_vector) {
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
 }
 
+TEST(Digest, a_secret_is_the_same_as_itself_alone) {
+  EXPECT_TRUE(same_secret("secret", "secret"));
+  for (const char* other : {"", "secre", "secret2", "Secret", "secreT"})
+    EXPECT_FALSE(same_secret("secret", other)) << other;
+  EXPECT_TRUE(same_secret("", ""));
+}
+
 }  // namespace
 }  // namespace sendonce::test

@@ -81,6 +81,23 @@ TEST_F(HttpServerTest, AnswersOneRequestAConnection) {
   EXPECT_FALSE(question.peer) << "TCP does not say who asks";
 }
 
+TEST_F(HttpServerTest, FieldsOfTheHeadPassInBothDirections) {
+  reply_.status = 303;
+  reply_.fields = {{"Location", "/x"}, {"Set-Cookie", "a=b"}};
+  start();
+  const UniqueFd fd = connect_loopback(port_);
+  send_all(fd.get(),
+           "GET /y HTTP/1.1\r\nHost: h:1\r\nCookie: a=b; c=d\r\nX-Twice: 1\r\nx-twice: 2\r\n\r\n");
+  const std::string answer = read_to_end(fd.get());
+  EXPECT_THAT(answer, HasSubstr("Location: /x\r\n"));
+  EXPECT_THAT(answer, HasSubstr("Set-Cookie: a=b\r\n"));
+  const HttpQuestion question = asked();
+  EXPECT_EQ(question.field("host"), "h:1");
+  EXPECT_EQ(question.field("cookie"), "a=b; c=d");
+  EXPECT_EQ(question.field("x-twice"), std::nullopt) << "which one?";
+  EXPECT_EQ(question.field("origin"), std::nullopt);
+}
+
 TEST_F(HttpServerTest, AnExceptionOfTheHandlerEndsWithItsAnswer) {
   throws_ = true;
   start();
