@@ -18,6 +18,11 @@ constexpr Duration kCopyRefusedRetry = std::chrono::seconds(30);
 constexpr Duration kCredentialRetryFirst = std::chrono::seconds(1);
 constexpr Duration kCredentialRetryMax = std::chrono::seconds(60);
 
+// An answer to a credential that has been replaced meanwhile says nothing against the new one.
+bool is_of_old_credential(const ProviderState& p, const Delivery& d, const Verdict& verdict) {
+  return verdict.refresh_credential && d.prepared < p.credential_since;
+}
+
 }  // namespace
 
 void Engine::finish_calls() {
@@ -36,6 +41,7 @@ void Engine::finish_call(const Completion& completion) {
     const Verdict verdict = p.slot.provider->accept_auth(completion.result, now_.wall);
     if (verdict.effect == Effect::sent) {
       p.credential_failures = 0;
+      p.credential_since = now_.mono;
       p.holds.renewed(now_.mono);
       return;
     }
@@ -100,13 +106,16 @@ void Engine::judge_device(ProviderState& p, Delivery& d, const Verdict& verdict)
 void Engine::heed(ProviderState& p, Delivery& d, const Verdict& verdict) {
   if (verdict.scope == FaultScope::part) d.part = verdict.part;
   const ProbeId probe = std::exchange(d.probe, {});
+  if (is_of_old_credential(p, d, verdict)) return p.holds.probe_unused(probe);
   if (p.holds.report(verdict, d.part, d.message->recipient, now_.mono, probe))
     deps_.log.error("provider.held", {{"provider", p.slot.config.name},
                                       {"part", d.part},
                                       {"fault", name(verdict.fault)},
                                       {"reason", verdict.reason}});
-  if (verdict.refresh_credential && p.slot.provider->credential_refused(now_.wall))
+  if (verdict.refresh_credential && p.slot.provider->credential_refused(now_.wall)) {
+    p.credential_since = now_.mono;
     p.holds.renewed(now_.mono);
+  }
   if (verdict.reconnect) deps_.transport.renew(d.provider);
 }
 

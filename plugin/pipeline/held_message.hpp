@@ -41,6 +41,7 @@ struct Delivery {
   std::uint16_t target = 0;
   ProviderIndex provider{};
   Stage stage = Stage::queued;
+  MonoTime prepared{};  // its request, with the credential of that moment
   // Whose queue it waits in. Its ticket in any other has been left behind there.
   std::optional<ProviderIndex> queued_at{};
   bool reserved = false;  // counts against the provider's room

@@ -24,8 +24,7 @@ namespace {
 constexpr Duration kTimeout = std::chrono::seconds(15);  // longer than the daemon takes
 constexpr std::size_t kSecretBytes = 32;
 // A browser keeps six connections at most; those that say nothing must not keep it out.
-// All of them are for the one browser.
-constexpr HttpLimits kLimits{.connections = 32, .per_peer = 32, .idle = std::chrono::seconds(5)};
+constexpr HttpLimits kLimits{.connections = 32, .idle = std::chrono::seconds(5), .per_peer = 32};
 
 // Blocked before any thread is there, so that each of them leaves these signals to us.
 sigset_t block_endings() {

@@ -57,6 +57,44 @@ TEST_F(EngineTest, ACredentialThatIsRenewedAtOnceIsTriedAtOnce) {
   EXPECT_EQ(transport.submitted, 2U) << "it was no better";
 }
 
+// Found by the simulator: a late answer to the old one held what the new one had proven well.
+TEST_F(EngineTest, AnAnswerToTheOldCredentialSaysNothingOfTheNewOne) {
+  provider.renews_at_once = true;
+  arrive(message(1, token("aa")));
+  arrive(message(2, token("bb"), "e2"));
+  transport.answer_status(403);
+  step();
+  ASSERT_EQ(transport.submitted, 3U) << "the probe, with the new one";
+  std::swap(transport.open[0], transport.open[1]);
+  transport.answer_status(200);
+  step();
+  transport.answer_status(403);  // to the second call, made with the old one
+  step();
+  EXPECT_EQ(provider.refusals, 1U) << "the new one has not been refused";
+  ASSERT_EQ(transport.open.size(), 1U) << "at once, for nothing is held";
+  transport.answer_status(200);
+  step();
+  EXPECT_EQ(counters().accepted, 2U);
+}
+
+// While the new one is being tried, a late answer to the old one lets nobody else try it too.
+TEST_F(EngineTest, AnAnswerToTheOldCredentialMakesNoSecondProbe) {
+  provider.renews_at_once = true;
+  arrive(message(1, token("aa")));
+  arrive(message(2, token("bb"), "e2"));
+  transport.answer_status(403);
+  step();
+  ASSERT_EQ(transport.submitted, 3U);
+  transport.answer_status(403);
+  step();
+  EXPECT_EQ(transport.submitted, 3U);
+  transport.answer_status(200);
+  step();
+  transport.answer_status(200);
+  step();
+  EXPECT_EQ(counters().accepted, 2U);
+}
+
 TEST_F(EngineTest, HeldDeliveriesEndWithTheirDeadlineWithoutDeadLetter) {
   provider.is_ready = false;
   arrive(message(1, token("aa")));
