@@ -62,20 +62,20 @@ class LmdbRig final : public LedgerRig {
     return options;
   }
 
-  TempDir directory_{};
+  LedgerDir directory_{};
   std::unique_ptr<LmdbLedger> ledger_{};
 };
 
 }  // namespace
 
-TempDir::TempDir() {
+LedgerDir::LedgerDir() {
   std::string pattern = testing::TempDir() + "sendonce-XXXXXX";
   const char* made = ::mkdtemp(pattern.data());
   EXPECT_NE(made, nullptr) << pattern;
   path_ = pattern;
 }
 
-TempDir::~TempDir() {
+LedgerDir::~LedgerDir() {
   std::error_code ec;
   std::filesystem::remove_all(path_, ec);
 }

@@ -21,12 +21,12 @@
 namespace sendonce::test {
 
 // A directory below the tests' temporary one, removed with everything in it.
-class TempDir {
+class LedgerDir {
  public:
-  TempDir();
-  ~TempDir();
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
+  LedgerDir();
+  ~LedgerDir();
+  LedgerDir(const LedgerDir&) = delete;
+  LedgerDir& operator=(const LedgerDir&) = delete;
   [[nodiscard]] std::string path() const { return path_.string(); }
 
  private:

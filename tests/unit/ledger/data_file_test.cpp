@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-LedgerOptions options_for(const TempDir& dir) {
+LedgerOptions options_for(const LedgerDir& dir) {
   LedgerOptions options;
   options.directory = dir.path();
   options.scopes = {"orders"};
@@ -26,12 +26,12 @@ LedgerOptions options_for(const TempDir& dir) {
   return options;
 }
 
-std::string data_path(const TempDir& dir) {
+std::string data_path(const LedgerDir& dir) {
   return dir.path() + "/" + kDataFile;
 }
 
 // A ledger with some pages in it, closed.
-void make_ledger(const TempDir& dir) {
+void make_ledger(const LedgerDir& dir) {
   ASSERT_TRUE(create_ledger(options_for(dir)).has_value());
   auto ledger = open_ledger(options_for(dir));
   ASSERT_TRUE(ledger.has_value()) << ledger.error().text;
@@ -39,14 +39,14 @@ void make_ledger(const TempDir& dir) {
     static_cast<void>(run(**ledger, Ticket(i), claim_of(i), kNoon));
 }
 
-Error open_error(const TempDir& dir) {
+Error open_error(const LedgerDir& dir) {
   auto ledger = open_ledger(options_for(dir));
   EXPECT_FALSE(ledger.has_value());
   return ledger ? Error{} : ledger.error();
 }
 
 TEST(DataFile, AGoodOneIsMeasured) {
-  const TempDir dir;
+  const LedgerDir dir;
   make_ledger(dir);
   const auto state = check_data_file(dir.path());
   ASSERT_TRUE(state.has_value()) << state.error().text;
@@ -55,7 +55,7 @@ TEST(DataFile, AGoodOneIsMeasured) {
 }
 
 TEST(DataFile, ATruncatedOneIsRefusedAtEveryPage) {
-  const TempDir dir;
+  const LedgerDir dir;
   make_ledger(dir);
   const auto state = check_data_file(dir.path());
   ASSERT_TRUE(state.has_value());
@@ -74,7 +74,7 @@ TEST(DataFile, ATruncatedOneIsRefusedAtEveryPage) {
 }
 
 TEST(DataFile, AMissingOneSaysWhatToDo) {
-  const TempDir dir;
+  const LedgerDir dir;
   const Error error = open_error(dir);
   EXPECT_EQ(error.code, Errc::invalid);
   EXPECT_THAT(error.text, HasSubstr("sendonce setup"));
@@ -82,14 +82,14 @@ TEST(DataFile, AMissingOneSaysWhatToDo) {
 }
 
 TEST(DataFile, ARandomOneIsForeign) {
-  const TempDir dir;
+  const LedgerDir dir;
   make_ledger(dir);
   std::ofstream(data_path(dir), std::ios::binary | std::ios::trunc) << std::string(100'000, 'x');
   EXPECT_EQ(open_error(dir).code, Errc::invalid);
 }
 
 TEST(DataFile, SomebodyElsesLmdbIsForeign) {
-  const TempDir dir;
+  const LedgerDir dir;
   make_ledger(dir);
   std::filesystem::remove(data_path(dir));
   {
@@ -108,7 +108,7 @@ TEST(DataFile, SomebodyElsesLmdbIsForeign) {
 }
 
 TEST(DataFile, AFutureFormatIsRefusedByName) {
-  const TempDir dir;
+  const LedgerDir dir;
   make_ledger(dir);
   {
     const auto env = LmdbEnv::open(
@@ -128,7 +128,7 @@ TEST(DataFile, AFutureFormatIsRefusedByName) {
 
 // Asked again, a disk that was too small is still too small: the file's length proves nothing.
 TEST(DataFile, AHoleIsNoReserve) {
-  const TempDir dir;
+  const LedgerDir dir;
   if (::mount("tmpfs", dir.path().c_str(), "tmpfs", 0, "size=4m") != 0)
     GTEST_SKIP() << "needs the right to mount a tmpfs: " << std::strerror(errno);
   make_ledger(dir);
@@ -139,7 +139,7 @@ TEST(DataFile, AHoleIsNoReserve) {
 }
 
 TEST(DataFile, ReservesOnceAndNeverShrinks) {
-  const TempDir dir;
+  const LedgerDir dir;
   make_ledger(dir);
   const auto before = check_data_file(dir.path());
   ASSERT_TRUE(before.has_value());

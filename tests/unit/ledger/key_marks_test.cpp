@@ -70,7 +70,7 @@ class KeyMarksTest : public testing::Test {
     return {};
   }
 
-  TempDir dir_{};
+  LedgerDir dir_{};
   std::vector<std::string> scopes_{"orders"};
   std::uint64_t rows_ = 0;
   ClaimReply reply_{};

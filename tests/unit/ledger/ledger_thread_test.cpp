@@ -271,7 +271,7 @@ TEST_F(LedgerThreadTest, WithNoRoomAtAllSettlementsAreHandedBack) {
 }
 
 TEST(LedgerThreadOnDisk, RunsTheLedgerOnDisk) {
-  const TempDir dir;
+  const LedgerDir dir;
   LedgerOptions options;
   options.directory = dir.path();
   options.scopes = {"orders"};

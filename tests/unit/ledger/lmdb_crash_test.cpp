@@ -102,7 +102,7 @@ std::uint64_t whole_batches(Ledger& ledger, std::uint64_t first) {
 }
 
 void kill_again_and_again(LedgerDurability durability) {
-  const TempDir dir;
+  const LedgerDir dir;
   const LedgerOptions options = options_for(dir.path(), durability);
   ASSERT_TRUE(create_ledger(options).has_value());
   Random random(7);

@@ -56,7 +56,7 @@ void sweep(Ledger& ledger, WallTime now) {
 // younger ones a retention later, which are moved in turn. That costs room (measured: up to 1.6
 // times the rows of one retention, when one in ten ends late), but it has to have an end.
 TEST(LmdbExpiry, RowsThatEndLateDoNotMakeTheLedgerGrow) {
-  const TempDir dir;
+  const LedgerDir dir;
   const auto ledger = make_ledger(dir.path());
   ASSERT_NE(ledger, nullptr);
   std::map<int, std::vector<TicketedRequest>> due;  // settlements, by second

@@ -75,7 +75,7 @@ std::optional<Row> find(Ledger& ledger, std::uint64_t number, WallTime now = kNo
 }
 
 TEST(LmdbLedger, IsMadeOnce) {
-  const TempDir dir;
+  const LedgerDir dir;
   const auto first = create_ledger(options_for(dir.path()));
   ASSERT_TRUE(first.has_value());
   EXPECT_EQ(first->size(), 32U);
@@ -89,14 +89,14 @@ TEST(LmdbLedger, IsMadeOnce) {
 }
 
 TEST(LmdbLedger, AHalfMadeOneIsMadeAnew) {
-  const TempDir dir;
+  const LedgerDir dir;
   std::filesystem::create_directory(dir.path() + "/creating");
   std::ofstream(dir.path() + "/creating/data.mdb") << "half";
   EXPECT_TRUE(create_ledger(options_for(dir.path())).has_value());
 }
 
 TEST(LmdbLedger, ASecondOpenerIsRefused) {
-  const TempDir dir;
+  const LedgerDir dir;
   const auto ledger = create_and_open(options_for(dir.path()));
   const auto second = open_ledger(options_for(dir.path()));
   ASSERT_FALSE(second.has_value());
@@ -107,7 +107,7 @@ TEST(LmdbLedger, ASecondOpenerIsRefused) {
 
 // What the original has done since the copy was made, nobody knows.
 TEST(LmdbLedger, ACopyThatWasPutBackGetsAnotherIdAndDoubtsWhatItCannotKnow) {
-  const TempDir dir;
+  const LedgerDir dir;
   const LedgerOptions options = options_for(dir.path());
   std::string secret;
   {
@@ -141,7 +141,7 @@ TEST(LmdbLedger, ACopyThatWasPutBackGetsAnotherIdAndDoubtsWhatItCannotKnow) {
 }
 
 TEST(LmdbLedger, AnOpenOneIsNotTakenForACopy) {
-  const TempDir dir;
+  const LedgerDir dir;
   const auto ledger = create_and_open(options_for(dir.path()));
   const auto renewed = renew_ledger(options_for(dir.path()), new_ledger_id(), kNoon);
   ASSERT_FALSE(renewed.has_value());
@@ -149,7 +149,7 @@ TEST(LmdbLedger, AnOpenOneIsNotTakenForACopy) {
 }
 
 TEST(LmdbLedger, TheIndexIsRebuiltAndGrowsOverManySegments) {
-  const TempDir dir;
+  const LedgerDir dir;
   LedgerOptions options = options_for(dir.path());
   std::uint64_t seen = 0;
   options.progress = [&](std::uint64_t done, std::uint64_t total) {
@@ -176,7 +176,7 @@ TEST(LmdbLedger, TheIndexIsRebuiltAndGrowsOverManySegments) {
 }
 
 TEST(LmdbLedger, AFullMapStopsClaimsAndNothingElse) {
-  const TempDir dir;
+  const LedgerDir dir;
   LedgerOptions options = options_for(dir.path());
   options.map_bytes = std::uint64_t{2} << 20U;
   options.reserve_bytes = std::uint64_t{256} << 10U;
@@ -220,7 +220,7 @@ TEST(LmdbLedger, AFullMapStopsClaimsAndNothingElse) {
 }
 
 TEST(LmdbLedger, ABatchThatDoesNotFitChangesNothing) {
-  const TempDir dir;
+  const LedgerDir dir;
   LedgerOptions options = options_for(dir.path());
   options.map_bytes = std::uint64_t{1} << 20U;
   const auto ledger = create_and_open(options);
@@ -257,7 +257,7 @@ class DiskFull : public testing::Test {
     if (space.available > bytes) other << std::string(space.available - bytes, 'x');
   }
 
-  TempDir dir_{};
+  LedgerDir dir_{};
   bool mounted_ = false;
   std::unique_ptr<LmdbLedger> ledger_{};
 };
@@ -319,7 +319,7 @@ TEST_F(DiskFull, WithoutRoomBatchesAreRefusedAndTheLedgerGoesOn) {
 }
 
 TEST(LmdbLedger, DurabilityProcessRefusesAfterAnUncleanReboot) {
-  const TempDir dir;
+  const LedgerDir dir;
   LedgerOptions options = options_for(dir.path());
   options.durability = LedgerDurability::process;
   options.boot_id = "boot-1";
@@ -360,7 +360,7 @@ TEST(LmdbLedger, DurabilityProcessRefusesAfterAnUncleanReboot) {
 }
 
 TEST(LmdbLedger, TablesOfScopesThatNoClassUsesStayAndExpire) {
-  const TempDir dir;
+  const LedgerDir dir;
   LedgerOptions options = options_for(dir.path());
   {
     const auto ledger = create_and_open(options);
@@ -379,7 +379,7 @@ TEST(LmdbLedger, TablesOfScopesThatNoClassUsesStayAndExpire) {
 }
 
 TEST(LmdbLedger, ScansByWhatAnOperatorKnows) {
-  const TempDir dir;
+  const LedgerDir dir;
   const auto ledger = create_and_open(options_for(dir.path()));
   fill(*ledger, 0, 30, kNoon);
   static_cast<void>(ledger->commit(claims(30, 5, kNoon), kNoon));
@@ -407,7 +407,7 @@ TEST(LmdbLedger, ScansByWhatAnOperatorKnows) {
 }
 
 TEST(LmdbLedger, AScanDoesNotDisturbCommits) {
-  const TempDir dir;
+  const LedgerDir dir;
   const auto ledger = create_and_open(options_for(dir.path()));
   fill(*ledger, 0, 200, kNoon);
   std::atomic<bool> stop{false};
@@ -430,7 +430,7 @@ TEST(LmdbLedger, AScanDoesNotDisturbCommits) {
 }
 
 TEST(LmdbLedger, IsLookedAtOfflineWithoutAChange) {
-  const TempDir dir;
+  const LedgerDir dir;
   std::string id;
   {
     const auto ledger = create_and_open(options_for(dir.path()));
@@ -468,7 +468,7 @@ TEST(LmdbLedger, IsLookedAtOfflineWithoutAChange) {
 }
 
 TEST(LmdbLedger, ALedgerThatWasNeverOpenedCanBeLookedAt) {
-  const TempDir dir;
+  const LedgerDir dir;
   ASSERT_TRUE(create_ledger(options_for(dir.path())).has_value());
   const auto reader = LedgerReader::open(dir.path());
   ASSERT_TRUE(reader.has_value()) << reader.error().text;

@@ -33,7 +33,7 @@ Errc take_elsewhere(const std::string& directory) {
 constexpr auto kTaken = static_cast<Errc>(100);
 
 TEST(OwnerLock, ASecondProcessIsRefusedUntilTheFirstLetsGo) {
-  const TempDir dir;
+  const LedgerDir dir;
   {
     const auto lock = OwnerLock::take(dir.path(), Mode::create);
     ASSERT_TRUE(lock.has_value()) << lock.error().text;
@@ -43,7 +43,7 @@ TEST(OwnerLock, ASecondProcessIsRefusedUntilTheFirstLetsGo) {
 }
 
 TEST(OwnerLock, ASecondOpenInTheProcessIsRefusedAndHarmless) {
-  const TempDir dir;
+  const LedgerDir dir;
   const auto lock = OwnerLock::take(dir.path(), Mode::create);
   ASSERT_TRUE(lock.has_value());
   for (const Mode mode : {Mode::own, Mode::look}) {
@@ -77,7 +77,7 @@ Errc take_beside(const std::string& directory, std::optional<OwnerLock> held, Mo
 
 // A doctor that looks at the ledger must not keep a daemon from its start.
 TEST(OwnerLock, AnOwnerWaitsForThoseThatLook) {
-  const TempDir dir;
+  const LedgerDir dir;
   ASSERT_TRUE(OwnerLock::take(dir.path(), Mode::create).has_value());
   auto looking = OwnerLock::take(dir.path(), Mode::look);
   ASSERT_TRUE(looking.has_value());
@@ -85,7 +85,7 @@ TEST(OwnerLock, AnOwnerWaitsForThoseThatLook) {
 }
 
 TEST(OwnerLock, ManyMayLookAtATime) {
-  const TempDir dir;
+  const LedgerDir dir;
   ASSERT_TRUE(OwnerLock::take(dir.path(), Mode::create).has_value());
   auto looking = OwnerLock::take(dir.path(), Mode::look);
   ASSERT_TRUE(looking.has_value());
@@ -93,14 +93,14 @@ TEST(OwnerLock, ManyMayLookAtATime) {
 }
 
 TEST(OwnerLock, WhoLooksDoesNotWaitForAnOwner) {
-  const TempDir dir;
+  const LedgerDir dir;
   auto owning = OwnerLock::take(dir.path(), Mode::create);
   ASSERT_TRUE(owning.has_value());
   EXPECT_EQ(take_beside(dir.path(), std::move(*owning), Mode::look, false), Errc::busy);
 }
 
 TEST(OwnerLock, TheHolderIsNamed) {
-  const TempDir dir;
+  const LedgerDir dir;
   const auto lock = OwnerLock::take(dir.path(), Mode::create);
   ASSERT_TRUE(lock.has_value());
   const pid_t holder = ::getpid();
@@ -116,7 +116,7 @@ TEST(OwnerLock, TheHolderIsNamed) {
 }
 
 TEST(OwnerLock, AForkedChildDoesNotKeepIt) {
-  const TempDir dir;
+  const LedgerDir dir;
   int hold[2];
   int ready[2];
   ASSERT_EQ(::pipe(hold), 0);
@@ -142,7 +142,7 @@ TEST(OwnerLock, AForkedChildDoesNotKeepIt) {
 }
 
 TEST(OwnerLock, KillingTheHolderReleasesIt) {
-  const TempDir dir;
+  const LedgerDir dir;
   ASSERT_TRUE(OwnerLock::take(dir.path(), Mode::create).has_value());
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
@@ -164,7 +164,7 @@ TEST(OwnerLock, KillingTheHolderReleasesIt) {
 }
 
 TEST(OwnerLock, LookingCreatesNothing) {
-  const TempDir dir;
+  const LedgerDir dir;
   const auto lock = OwnerLock::take(dir.path(), Mode::look);
   ASSERT_FALSE(lock.has_value());
   EXPECT_EQ(lock.error().code, Errc::invalid);

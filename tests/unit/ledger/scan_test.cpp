@@ -42,7 +42,7 @@ class ScanTest : public testing::Test {
     return rows;
   }
 
-  TempDir dir_{};
+  LedgerDir dir_{};
   std::unique_ptr<LmdbLedger> ledger_{};
 };
 

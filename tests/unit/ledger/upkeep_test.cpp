@@ -89,7 +89,7 @@ void bind_one(const LedgerOptions& options, std::uint64_t number) {
 
 // One from before there were bindings, and one with some.
 TEST(Upkeep, BindingsAreCountedCheckedAndCopied) {
-  const TempDir dir;
+  const LedgerDir dir;
   const LedgerOptions options = options_for(dir.path() + "/ledger");
   ASSERT_TRUE(create_ledger(options).has_value());
   EXPECT_EQ(ledger_sizes(options.directory)->bindings, 0U);
@@ -122,7 +122,7 @@ TEST(Upkeep, BindingsAreCountedCheckedAndCopied) {
 }
 
 TEST(Upkeep, ACopyHoldsWhatTheLedgerHeld) {
-  const TempDir dir;
+  const LedgerDir dir;
   const LedgerOptions options = options_for(dir.path() + "/ledger");
   fill(options, 300);
   const std::string copy = dir.path() + "/copy";
@@ -141,7 +141,7 @@ TEST(Upkeep, ACopyHoldsWhatTheLedgerHeld) {
 }
 
 TEST(Upkeep, ACopyOverwritesNothing) {
-  const TempDir dir;
+  const LedgerDir dir;
   const LedgerOptions options = options_for(dir.path() + "/ledger");
   fill(options, 1);
   const std::string copy = dir.path() + "/copy";
@@ -194,7 +194,7 @@ class Writer {
 };
 
 TEST(Upkeep, ACopyBesideAWriterIsOfOneMoment) {
-  const TempDir dir;
+  const LedgerDir dir;
   const LedgerOptions options = options_for(dir.path() + "/ledger");
   ASSERT_TRUE(create_ledger(options).has_value());
   const Writer writer(options);
@@ -244,7 +244,7 @@ Seen check_in_child(const std::string& directory) {
 }
 
 TEST(Upkeep, AFlippedBitIsFoundWhereverItMatters) {
-  const TempDir dir;
+  const LedgerDir dir;
   const LedgerOptions options = options_for(dir.path() + "/ledger");
   fill(options, 200);
   const std::string copy = dir.path() + "/copy";
@@ -279,7 +279,7 @@ TEST(Upkeep, AFlippedBitIsFoundWhereverItMatters) {
 }
 
 TEST(Upkeep, ARestoredLedgerHasANewIdAndTrustsNothingSinceTheBackup) {
-  const TempDir dir;
+  const LedgerDir dir;
   LedgerOptions options = options_for(dir.path() + "/ledger");
   options.durability = LedgerDurability::process;  // whose reboots lose what was not closed
   options.boot_id = "boot-1";
@@ -308,7 +308,7 @@ TEST(Upkeep, ARestoredLedgerHasANewIdAndTrustsNothingSinceTheBackup) {
 }
 
 TEST(Upkeep, ARestoreReplacesNoLedger) {
-  const TempDir dir;
+  const LedgerDir dir;
   const LedgerOptions options = options_for(dir.path() + "/ledger");
   fill(options, 3);
   const std::string copy = dir.path() + "/copy";
@@ -322,7 +322,7 @@ TEST(Upkeep, ARestoreReplacesNoLedger) {
 }
 
 TEST(Upkeep, CompactingKeepsTheRowsAndNeedsTheOwnerLock) {
-  const TempDir dir;
+  const LedgerDir dir;
   const LedgerOptions options = options_for(dir.path() + "/ledger");
   fill(options, 300);
   const auto rows = rows_in(options.directory);
@@ -356,7 +356,7 @@ std::vector<std::string> audit_in(const std::string& directory) {
 }
 
 TEST(Upkeep, TheAuditIsCopiedCheckedCountedAndRead) {
-  const TempDir dir;
+  const LedgerDir dir;
   const LedgerOptions options = options_for(dir.path() + "/ledger");
   fill(options, 3);
   {
@@ -400,7 +400,7 @@ TEST(Upkeep, TheAuditIsCopiedCheckedCountedAndRead) {
 
 // As one of an older version: it is read as it is, and gets the table when it is opened to write.
 TEST(Upkeep, ALedgerWithoutAnAuditHasNone) {
-  const TempDir dir;
+  const LedgerDir dir;
   const LedgerOptions options = options_for(dir.path() + "/ledger");
   ASSERT_TRUE(create_ledger(options).has_value());
   EXPECT_TRUE(audit_in(options.directory).empty());
@@ -417,7 +417,7 @@ TEST(Upkeep, ALedgerWithoutAnAuditHasNone) {
 }
 
 TEST(Upkeep, WhatIsNoLedgerIsRefused) {
-  const TempDir dir;
+  const LedgerDir dir;
   const auto nothing = check_ledger(dir.path(), kSilent);
   ASSERT_FALSE(nothing.has_value());
   EXPECT_FALSE(ledger_sizes(dir.path()).has_value());

@@ -50,7 +50,7 @@ class AdminVerbsTest : public testing::Test {
     return Json::parse(std::move(reply).finish(done).body);
   }
 
-  TempDir dir_{};
+  LedgerDir dir_{};
   std::unique_ptr<LmdbLedger> ledger_{};
 };
 

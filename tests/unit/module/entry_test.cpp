@@ -99,7 +99,7 @@ class EntryTest : public testing::Test {
   }
   std::string why() const { return buffer_.data(); }
 
-  TempDir dir_{};
+  LedgerDir dir_{};
   std::string account_ = dir_.path() + "/account.json";
   std::string file_ = dir_.path() + "/sendonce.toml";
   TestCredentials credentials_ = make_test_credentials();
