@@ -6,6 +6,7 @@
 
 #include "ledger/lmdb/open.hpp"
 #include "ledger/memory/memory_ledger.hpp"
+#include "plugin/core/assert.hpp"
 #include "plugin/core/random.hpp"
 
 namespace sendonce::test {
@@ -67,6 +68,23 @@ class LmdbRig final : public LedgerRig {
 };
 
 }  // namespace
+
+std::unique_ptr<LmdbLedger> filled_ledger(const LedgerDir& directory, std::uint64_t rows) {
+  LedgerOptions options;
+  options.directory = directory.path() + "/ledger";
+  options.scopes = {"orders"};
+  options.map_bytes = std::uint64_t{64} << 20U;
+  options.reserve_bytes = std::uint64_t{1} << 20U;
+  options.check_file_system = false;
+  SO_ASSERT(create_ledger(options).has_value());
+  auto ledger = open_ledger(options);
+  SO_ASSERT(ledger.has_value());
+  std::vector<TicketedRequest> batch;
+  for (std::uint64_t i = 0; i < rows; ++i)
+    batch.push_back({.ticket = Ticket(i), .request = claim_of(i)});
+  SO_ASSERT((*ledger)->commit(batch, kNoon).has_value());
+  return std::move(*ledger);
+}
 
 LedgerDir::LedgerDir() {
   std::string pattern = testing::TempDir() + "sendonce-XXXXXX";

@@ -18,6 +18,10 @@
 #include "ledger/ledger.hpp"
 #include "ledger/store.hpp"
 
+namespace sendonce {
+class LmdbLedger;
+}
+
 namespace sendonce::test {
 
 // A directory below the tests' temporary one, removed with everything in it.
@@ -32,6 +36,10 @@ class LedgerDir {
  private:
   std::filesystem::path path_;
 };
+
+// A ledger on disk with so many claimed rows of the scope "orders".
+[[nodiscard]] std::unique_ptr<LmdbLedger> filled_ledger(const LedgerDir& directory,
+                                                        std::uint64_t rows);
 
 class LedgerRig {
  public:

@@ -13,22 +13,6 @@ namespace {
 
 class ScanTest : public testing::Test {
  protected:
-  void SetUp() override {
-    LedgerOptions options;
-    options.directory = dir_.path() + "/ledger";
-    options.scopes = {"orders"};
-    options.map_bytes = std::uint64_t{64} << 20U;
-    options.reserve_bytes = std::uint64_t{1} << 20U;
-    options.check_file_system = false;
-    ASSERT_TRUE(create_ledger(options).has_value());
-    auto opened = open_ledger(options);
-    ASSERT_TRUE(opened.has_value()) << opened.error().text;
-    ledger_ = std::move(*opened);
-    std::vector<TicketedRequest> batch;
-    for (std::uint64_t i = 0; i < 2500; ++i)
-      batch.push_back({.ticket = Ticket(i), .request = claim_of(i)});
-    ASSERT_TRUE(ledger_->commit(batch, kNoon).has_value());
-  }
   std::size_t visited(const ScanGoesOn& goes_on) {
     std::size_t rows = 0;
     const auto scanned = ledger_->scan(
@@ -43,7 +27,7 @@ class ScanTest : public testing::Test {
   }
 
   LedgerDir dir_{};
-  std::unique_ptr<LmdbLedger> ledger_{};
+  std::unique_ptr<LmdbLedger> ledger_ = filled_ledger(dir_, 2500);
 };
 
 TEST_F(ScanTest, EndsBetweenTransactions) {

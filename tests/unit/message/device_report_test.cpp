@@ -2,47 +2,17 @@
 // a report or `invalid`. schema_test.py reads the same files.
 #include "plugin/message/device_report.hpp"
 
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <sstream>
+#include <string>
 
 #include <gtest/gtest.h>
 
 #include "plugin/core/random.hpp"
+#include "tests/unit/message/example_files.hpp"
 
 namespace sendonce {
 namespace {
 
-const std::filesystem::path kExamples =
-    std::filesystem::path(SENDONCE_SOURCE_DIR) / "tests/unit/message/report_examples";
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream out;
-  out << file.rdbuf();
-  EXPECT_TRUE(file) << path;
-  return out.str();
-}
-
-std::map<std::string, std::string> texts(const char* folder) {
-  std::map<std::string, std::string> out;
-  for (const auto& entry : std::filesystem::directory_iterator(kExamples / folder))
-    out[entry.path().stem()] = content(entry.path());
-  return out;
-}
-
-std::map<std::string, std::string> expected_paths() {
-  std::map<std::string, std::string> out;
-  std::istringstream index(content(kExamples / "invalid.txt"));
-  for (std::string line; std::getline(index, line);) {
-    if (line.starts_with('#')) continue;
-    std::istringstream words(line);
-    std::string file;
-    words >> file >> out[file];
-  }
-  return out;
-}
+const test::ExampleFiles kExamples("report_examples");
 
 void expect_harmless(const std::string& text) {
   for (const char* value : {"740f4707", "+4915112345678", "jane.doe", "push.example.net"})
@@ -51,7 +21,7 @@ void expect_harmless(const std::string& text) {
 }
 
 TEST(DeviceReportExamples, ValidOnesAreDecoded) {
-  const auto valid = texts("valid");
+  const auto valid = kExamples.texts("valid");
   EXPECT_GE(valid.size(), 15U);
   DeviceReportDecoder decoder;
   for (const auto& [file, text] : valid) {
@@ -61,8 +31,8 @@ TEST(DeviceReportExamples, ValidOnesAreDecoded) {
 }
 
 TEST(DeviceReportExamples, InvalidOnesAreRefusedAtTheirPath) {
-  const auto paths = expected_paths();
-  const auto invalid = texts("invalid");
+  const auto paths = kExamples.expected_paths();
+  const auto invalid = kExamples.texts("invalid");
   EXPECT_GE(invalid.size(), 40U);
   EXPECT_EQ(invalid.size(), paths.size());
   DeviceReportDecoder decoder;
@@ -82,7 +52,7 @@ TEST(DeviceReportExamples, AnyMutationIsDecodedOrRefused) {
   DeviceReportDecoder decoder;
   std::size_t accepted = 0;
   for (const char* folder : {"valid", "invalid"}) {
-    for (const auto& [file, text] : texts(folder)) {
+    for (const auto& [file, text] : kExamples.texts(folder)) {
       for (int i = 0; i < 200 && !text.empty(); ++i) {
         std::string bytes = text;
         for (std::uint64_t edits = 1 + random.below(3); edits > 0; --edits)

@@ -1,9 +1,5 @@
 // Every file in examples/ against the decoder, and mutations of all of them: any bytes give a
 // notification or `invalid`. schema_test.py reads the same files.
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -11,39 +7,12 @@
 
 #include "plugin/core/random.hpp"
 #include "plugin/message/decode.hpp"
+#include "tests/unit/message/example_files.hpp"
 
 namespace sendonce {
 namespace {
 
-const std::filesystem::path kExamples =
-    std::filesystem::path(SENDONCE_SOURCE_DIR) / "tests/unit/message/examples";
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream out;
-  out << file.rdbuf();
-  EXPECT_TRUE(file) << path;
-  return out.str();
-}
-
-std::map<std::string, std::string> texts(const char* folder) {
-  std::map<std::string, std::string> out;
-  for (const auto& entry : std::filesystem::directory_iterator(kExamples / folder))
-    out[entry.path().stem()] = content(entry.path());
-  return out;
-}
-
-std::map<std::string, std::string> expected_paths() {
-  std::map<std::string, std::string> out;
-  std::istringstream index(content(kExamples / "invalid.txt"));
-  for (std::string line; std::getline(index, line);) {
-    if (line.starts_with('#')) continue;
-    std::istringstream words(line);
-    std::string file;
-    words >> file >> out[file];
-  }
-  return out;
-}
+const test::ExampleFiles kExamples("examples");
 
 // What stands in the examples and must not be in any error text.
 void expect_harmless(const std::string& text) {
@@ -54,7 +23,7 @@ void expect_harmless(const std::string& text) {
 }
 
 TEST(Examples, ValidOnesAreDecoded) {
-  const auto valid = texts("valid");
+  const auto valid = kExamples.texts("valid");
   EXPECT_GE(valid.size(), 15U);
   EnvelopeDecoder decoder;
   for (const auto& [file, text] : valid) {
@@ -64,8 +33,8 @@ TEST(Examples, ValidOnesAreDecoded) {
 }
 
 TEST(Examples, InvalidOnesAreRefusedAtTheirPath) {
-  const auto paths = expected_paths();
-  const auto invalid = texts("invalid");
+  const auto paths = kExamples.expected_paths();
+  const auto invalid = kExamples.texts("invalid");
   EXPECT_GE(invalid.size(), 40U);
   EXPECT_EQ(invalid.size(), paths.size());
   EnvelopeDecoder decoder;
@@ -112,7 +81,7 @@ TEST(Examples, AnyMutationIsDecodedOrRefused) {
   JsonParser parser{JsonLimits{}};
   std::size_t accepted = 0;
   for (const char* folder : {"valid", "invalid"}) {
-    for (const auto& [file, text] : texts(folder)) {
+    for (const auto& [file, text] : kExamples.texts(folder)) {
       for (int i = 0; i < 200; ++i) {
         const std::string bytes = mutated(text, random);
         const auto n = decoder.decode(bytes);

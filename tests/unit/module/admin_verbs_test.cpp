@@ -26,22 +26,6 @@ class SlowWorld final : public Clock {
 
 class AdminVerbsTest : public testing::Test {
  protected:
-  void SetUp() override {
-    LedgerOptions options;
-    options.directory = dir_.path() + "/ledger";
-    options.scopes = {"orders"};
-    options.map_bytes = std::uint64_t{64} << 20U;
-    options.reserve_bytes = std::uint64_t{1} << 20U;
-    options.check_file_system = false;
-    ASSERT_TRUE(create_ledger(options).has_value());
-    auto opened = open_ledger(options);
-    ASSERT_TRUE(opened.has_value()) << opened.error().text;
-    ledger_ = std::move(*opened);
-    std::vector<TicketedRequest> batch;
-    for (std::uint64_t i = 0; i < 5000; ++i)
-      batch.push_back({.ticket = Ticket(i), .request = claim_of(i)});
-    ASSERT_TRUE(ledger_->commit(batch, kNoon).has_value());
-  }
   Json listed(const Clock& clock, const std::string& limit) {
     AdminReply reply(std::size_t{64} << 20U);
     const AdminRequest request{.verb = "list", .arguments = {{"limit", AdminValue(limit)}}};
@@ -51,7 +35,7 @@ class AdminVerbsTest : public testing::Test {
   }
 
   LedgerDir dir_{};
-  std::unique_ptr<LmdbLedger> ledger_{};
+  std::unique_ptr<LmdbLedger> ledger_ = filled_ledger(dir_, 5000);
 };
 
 TEST_F(AdminVerbsTest, AListThatIsCutShortSaysSo) {
