@@ -283,9 +283,16 @@ async function strangers(context, page) {
     assert.equal(seen[0], "blocked");
     assert.equal(seen[2], "blocked");
   });
+  await step("a cookie that another server was sent opens nothing", async () => {
+    const [cookie] = await context.cookies();
+    const answer = await fetch(`${origin}/v1/status`,
+      { headers: { cookie: `${cookie.name}=${cookie.value}`, "sendonce-request": "1" } });
+    assert.equal(answer.status, 403);
+  });
   await step("nothing was paused", async () => {
     const paused = await page.evaluate(async () => {
-      const status = await (await fetch("/v1/status")).json();
+      const status = await (await fetch("/v1/status",
+        { headers: { "Sendonce-Request": localStorage.getItem("proof") } })).json();
       return status.classes.map((c) => c.paused).join("");
     });
     assert.equal(paused, "");

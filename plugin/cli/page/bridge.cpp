@@ -25,8 +25,8 @@ HttpReply closed(int status, std::string_view title, std::string_view text) {
   return reply;
 }
 
-HttpReply elsewhere() {
-  return {.status = 303, .type = "text/plain", .fields = {{"Location", "/"}}};
+HttpReply elsewhere(std::string place) {
+  return {.status = 303, .type = "text/plain", .fields = {{"Location", std::move(place)}}};
 }
 
 // What a browser may do with any answer of ours.
@@ -88,6 +88,17 @@ Result<ReplayWanted> replay_wanted(const HttpQuestion& question) {
                       .reason = std::move(reason)};
 }
 
+const Asset* asset_at(std::string_view path) {
+  const auto assets = page_assets();
+  const auto asset = std::ranges::find(assets, path, &Asset::path);
+  return asset == assets.end() ? nullptr : &*asset;
+}
+
+HttpReply served(const Asset& asset, const HttpQuestion& question) {
+  if (!reads(question)) return wrong_method("GET, HEAD");
+  return {.type = std::string(asset.type), .body = std::string(asset.bytes)};
+}
+
 }  // namespace
 
 HttpReply relay(const std::string& socket, Duration timeout, const HttpQuestion& question) {
@@ -107,9 +118,14 @@ HttpReply Bridge::answer(const HttpQuestion& question) {
     case Admission::welcome:
       return guarded(admitted(question));
     case Admission::enter:
-      return guarded(elsewhere());
+      return guarded(elsewhere("/"));
+    case Admission::assets_only:
+      if (const Asset* asset = asset_at(question.path)) return guarded(served(*asset, question));
+      return guarded(problem(403, "denied",
+                             "only the page itself may ask for that; if this is it, this browser "
+                             "has lost its proof: run sendonce page again"));
     case Admission::exchange: {
-      HttpReply reply = guarded(elsewhere());
+      HttpReply reply = guarded(elsewhere(gate_.entrance()));
       reply.fields.emplace_back("Set-Cookie", gate_.cookie());
       return reply;
     }
@@ -132,12 +148,7 @@ HttpReply Bridge::answer(const HttpQuestion& question) {
 }
 
 HttpReply Bridge::admitted(const HttpQuestion& question) const {
-  const auto assets = page_assets();
-  if (const auto asset = std::ranges::find(assets, question.path, &Asset::path);
-      asset != assets.end()) {
-    if (!reads(question)) return wrong_method("GET, HEAD");
-    return {.type = std::string(asset->type), .body = std::string(asset->bytes)};
-  }
+  if (const Asset* asset = asset_at(question.path)) return served(*asset, question);
   if (question.path == "/letters") return letters(question);
   if (question.path == "/letters/replay") return replay(question);
   if (std::ranges::find(kPublicPaths, question.path) != kPublicPaths.end())

@@ -21,20 +21,21 @@ const std::string* token_in(const HttpQuestion& question) {
 
 }  // namespace
 
-Gate::Gate(std::uint16_t port, std::string token, std::string session, MonoTime now)
-    : port_(std::to_string(port)),
-      token_(std::move(token)),
-      session_(std::move(session)),
-      ends_(now + kTokenLife) {}
+Gate::Gate(std::uint16_t port, GateSecrets secrets, MonoTime now)
+    : port_(std::to_string(port)), secrets_(std::move(secrets)), ends_(now + kTokenLife) {}
 
 std::string Gate::address() const {
   std::string out = "http://127.0.0.1:";
-  return out.append(port_).append("/?token=").append(token_);
+  return out.append(port_).append("/?token=").append(secrets_.token);
+}
+
+std::string Gate::entrance() const {
+  return "/#proof=" + secrets_.proof;
 }
 
 std::string Gate::cookie() const {
   std::string out(kCookie);
-  out.append(port_).append("=").append(session_);
+  out.append(port_).append("=").append(secrets_.session);
   return out.append("; Path=/; HttpOnly; SameSite=Strict");
 }
 
@@ -55,7 +56,8 @@ bool Gate::has_session(const HttpQuestion& question) const {
     const std::size_t end = std::min(cookies->find(';', at), cookies->size());
     std::string_view pair = cookies->substr(at, end - at);
     while (pair.starts_with(' ')) pair.remove_prefix(1);
-    if (pair.starts_with(name) && same_secret(session_, pair.substr(name.size()))) return true;
+    if (pair.starts_with(name) && same_secret(secrets_.session, pair.substr(name.size())))
+      return true;
     at = end + 1;
   }
   return false;
@@ -67,18 +69,19 @@ Admission Gate::admit(const HttpQuestion& question, MonoTime now) {
   const bool known = has_session(question);
   if (const std::string* token = token_in(question)) {
     if (known) return Admission::enter;
-    if (!same_secret(token_, *token) || used_ || now >= ends_) return Admission::wrong_token;
+    if (!same_secret(secrets_.token, *token) || used_ || now >= ends_)
+      return Admission::wrong_token;
     // A browser that only looks ahead must not use it up.
     if (question.method == "HEAD") return Admission::enter;
     used_ = true;
     return Admission::exchange;
   }
   if (!known) return Admission::no_session;
-  if (question.method != "POST") return Admission::welcome;
+  const bool proven = same_secret(secrets_.proof, question.field(kRequestField).value_or(""));
+  if (question.method != "POST") return proven ? Admission::welcome : Admission::assets_only;
   std::string origin = "http://";
   origin.append(*host);
-  const bool own = question.field("origin") == origin && question.field(kRequestField) == "1";
-  return own ? Admission::welcome : Admission::foreign;
+  return proven && question.field("origin") == origin ? Admission::welcome : Admission::foreign;
 }
 
 }  // namespace sendonce::cli

@@ -26,6 +26,10 @@ constexpr std::size_t kSecretBytes = 32;
 // A browser keeps six connections at most; those that say nothing must not keep it out.
 constexpr HttpLimits kLimits{.connections = 32, .idle = std::chrono::seconds(5), .per_peer = 32};
 
+std::string new_secret() {
+  return base64url(system_random_bytes(kSecretBytes));
+}
+
 // Blocked before any thread is there, so that each of them leaves these signals to us.
 sigset_t block_endings() {
   sigset_t endings;
@@ -82,8 +86,9 @@ int page(const Common& common, const PageOptions& options) {
     return listening.error().code == Errc::busy ? EXIT_FAILURE : code;  // another port will do
   }
   const auto clock = make_system_clock();
-  const Gate gate(port_of(*listening), base64url(system_random_bytes(kSecretBytes)),
-                  base64url(system_random_bytes(kSecretBytes)), clock->mono());
+  const Gate gate(port_of(*listening),
+                  {.token = new_secret(), .session = new_secret(), .proof = new_secret()},
+                  clock->mono());
   const std::string address = gate.address();
   Bridge bridge(*clock, gate, operator_name(), ports_for(*config));
 

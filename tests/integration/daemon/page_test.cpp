@@ -39,6 +39,9 @@ class PageTest : public DaemonTest {
     ASSERT_NE(at, std::string::npos) << answer;
     const std::size_t begin = at + name.size();
     cookie_ = answer.substr(begin, answer.find(';', begin) - begin);
+    const std::string_view place = "Location: /#proof=";
+    const std::size_t proof = answer.find(place) + place.size();
+    proof_ = answer.substr(proof, answer.find('\r', proof) - proof);
   }
   // As the page asks; `more`: header fields instead of its own.
   [[nodiscard]] std::string raw(const std::string& method, const std::string& target,
@@ -46,7 +49,8 @@ class PageTest : public DaemonTest {
     const UniqueFd fd = connect_loopback(port_);
     std::string text = method + " " + target + " HTTP/1.1\r\nHost: " + host_ + "\r\n";
     if (!cookie_.empty()) text += "Cookie: " + cookie_ + "\r\n";
-    text += more.empty() ? "Origin: http://" + host_ + "\r\nSendonce-Request: 1\r\n" : more;
+    text += more.empty() ? "Origin: http://" + host_ + "\r\nSendonce-Request: " + proof_ + "\r\n"
+                         : more;
     if (method == "POST") text += "Content-Length: 0\r\n";
     send_all(fd.get(), text + "\r\n");
     return read_to_end(fd.get());
@@ -69,6 +73,7 @@ class PageTest : public DaemonTest {
   std::string host_{};
   std::string entry_{};
   std::string cookie_{};
+  std::string proof_{};
   std::uint16_t port_ = 0;
 };
 
@@ -102,10 +107,14 @@ TEST_F(PageTest, AStrangerChangesNothing) {
   open_page();
   enter();
   const std::string target = "/v1/pause?name=marketing&reason=x";
-  for (const char* fields :
-       {"Origin: http://evil.example\r\nSendonce-Request: 1\r\n", "Sendonce-Request: 1\r\n",
-        "Origin: null\r\n", "Content-Type: application/x-www-form-urlencoded\r\n"})
+  const std::string request = "Sendonce-Request: " + proof_ + "\r\n";
+  const std::string own = "Origin: http://" + host_ + "\r\n";
+  for (const std::string& fields :
+       {"Origin: http://evil.example\r\n" + request, request, "Origin: null\r\n" + request,
+        own + "Sendonce-Request: 1\r\n",
+        std::string("Content-Type: application/x-www-form-urlencoded\r\n")})
     EXPECT_EQ(status_of(raw("POST", target, fields)), 403) << fields;
+  EXPECT_EQ(status_of(raw("GET", "/v1/status", own)), 403) << "a cookie alone";
   const std::string whose = host_;
   host_ = "evil.example:" + std::to_string(port_);
   EXPECT_EQ(status_of(raw("POST", target)), 421);

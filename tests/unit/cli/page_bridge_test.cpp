@@ -38,7 +38,7 @@ class PageBridgeTest : public ::testing::Test {
                           .query = std::move(query),
                           .fields = {{"host", "127.0.0.1:8228"},
                                      {"origin", "http://127.0.0.1:8228"},
-                                     {"sendonce-request", "1"}}};
+                                     {"sendonce-request", "the-proof"}}};
     if (session) question.fields.emplace_back("cookie", "sendonce-8228=the-session");
     return bridge_.answer(question);
   }
@@ -57,7 +57,10 @@ class PageBridgeTest : public ::testing::Test {
   std::vector<ReplayWanted> replays_{};
   HttpReply answer_{.body = "{}\n"};
   Result<std::string> json_ = "{}";
-  Bridge bridge_{clock_, Gate(8228, "the-token", "the-session", clock_.mono()), "ada",
+  Bridge bridge_{clock_,
+                 Gate(8228, {.token = "the-token", .session = "the-session", .proof = "the-proof"},
+                      clock_.mono()),
+                 "ada",
                  BridgePorts{.daemon =
                                  [this](const HttpQuestion& question) {
                                    asked_.push_back(question);
@@ -80,7 +83,7 @@ class PageBridgeTest : public ::testing::Test {
 TEST_F(PageBridgeTest, TheTokenIsExchangedForACookieAndLeavesTheAddress) {
   const HttpReply in = ask("GET", "/", {{"token", "the-token"}}, false);
   EXPECT_EQ(in.status, 303);
-  EXPECT_EQ(field(in, "Location"), "/");
+  EXPECT_EQ(field(in, "Location"), "/#proof=the-proof");
   EXPECT_EQ(field(in, "Set-Cookie"),
             "sendonce-8228=the-session; Path=/; HttpOnly; SameSite=Strict");
   const HttpReply again = ask("GET", "/", {{"token", "the-token"}}, false);
@@ -203,10 +206,24 @@ TEST_F(PageBridgeTest, AForeignPostReachesNobody) {
                         .fields = {{"host", "127.0.0.1:8228"},
                                    {"cookie", "sendonce-8228=the-session"},
                                    {"origin", "http://evil.example"},
-                                   {"sendonce-request", "1"}}};
+                                   {"sendonce-request", "the-proof"}}};
   const HttpReply reply = bridge_.answer(question);
   EXPECT_EQ(reply.status, 403);
   EXPECT_TRUE(asked_.empty());
+}
+
+TEST_F(PageBridgeTest, ACookieWithoutTheProofGetsTheFilesAlone) {
+  const auto with_cookie = [&](const char* path) {
+    return bridge_.answer(
+        {.method = "GET",
+         .path = path,
+         .fields = {{"host", "127.0.0.1:8228"}, {"cookie", "sendonce-8228=the-session"}}});
+  };
+  EXPECT_EQ(with_cookie("/").status, 200);
+  EXPECT_EQ(with_cookie("/app.js").status, 200);
+  for (const char* path : {"/v1/status", "/metrics", "/letters", "/v1/rows"})
+    EXPECT_EQ(with_cookie(path).status, 403) << path;
+  EXPECT_TRUE(asked_.empty() && letters_.empty());
 }
 
 // ---- dead letters -------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ constexpr const char* kCookie = "sendonce-8228=the-session";
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
 Gate gate() {
-  return {kPort, "the-token", "the-session", kBegin};
+  return {kPort, {.token = "the-token", .session = "the-session", .proof = "the-proof"}, kBegin};
 }
 
 HttpQuestion get(std::string path, Fields fields, Fields query = {}) {
@@ -84,10 +84,22 @@ TEST(PageGate, TheTokenIsTakenAtItsPlaceAlone) {
 }
 
 TEST(PageGate, TheSessionOpensTheRest) {
-  EXPECT_EQ(of(get("/", {{"host", kHost}, {"cookie", kCookie}})), Admission::welcome);
-  EXPECT_EQ(of(get("/v1/status",
-                   {{"host", "localhost:8228"}, {"cookie", "a=b; sendonce-8228=the-session;c=d"}})),
+  EXPECT_EQ(of(get("/v1/status", {{"host", "localhost:8228"},
+                                  {"cookie", "a=b; sendonce-8228=the-session;c=d"},
+                                  {"sendonce-request", "the-proof"}})),
             Admission::welcome);
+}
+
+// Another user's server on 127.0.0.1 is sent the cookie by the same browser, and nothing more.
+TEST(PageGate, AStolenCookieOpensNothingButTheFiles) {
+  for (const char* proof : {"", "1", "the-proo", "the-proof2", "the-session", "the-token"}) {
+    const Fields stolen{
+        {"host", kHost}, {"cookie", kCookie}, {"origin", kOrigin}, {"sendonce-request", proof}};
+    EXPECT_EQ(of(get("/v1/status", stolen)), Admission::assets_only) << proof;
+    EXPECT_EQ(of(post(stolen)), Admission::foreign) << proof;
+  }
+  EXPECT_EQ(of(get("/v1/status", {{"host", kHost}, {"cookie", kCookie}})), Admission::assets_only);
+  EXPECT_EQ(gate().entrance(), "/#proof=the-proof");
 }
 
 TEST(PageGate, NothingElseIsASession) {
@@ -116,10 +128,11 @@ TEST(PageGate, OnlyOurOwnNamesAreAnswered) {
 }
 
 TEST(PageGate, ThePageItselfMayPost) {
-  EXPECT_EQ(
-      of(post(
-          {{"host", kHost}, {"cookie", kCookie}, {"origin", kOrigin}, {"sendonce-request", "1"}})),
-      Admission::welcome);
+  EXPECT_EQ(of(post({{"host", kHost},
+                     {"cookie", kCookie},
+                     {"origin", kOrigin},
+                     {"sendonce-request", "the-proof"}})),
+            Admission::welcome);
 }
 
 TEST(PageGate, NobodyElseMayPost) {
@@ -130,14 +143,15 @@ TEST(PageGate, NobodyElseMayPost) {
   };
   EXPECT_EQ(with({}), Admission::foreign);
   EXPECT_EQ(with({{"origin", kOrigin}}), Admission::foreign) << "a form can send that much";
-  EXPECT_EQ(with({{"sendonce-request", "1"}}), Admission::foreign);
+  EXPECT_EQ(with({{"sendonce-request", "the-proof"}}), Admission::foreign);
   for (const char* origin :
        {"null", "", "http://evil.example", "http://127.0.0.1:8229", "https://127.0.0.1:8228",
         "http://localhost:8228", "http://127.0.0.1:8228.evil.example"})
-    EXPECT_EQ(with({{"origin", origin}, {"sendonce-request", "1"}}), Admission::foreign) << origin;
-  EXPECT_EQ(with({{"origin", kOrigin}, {"origin", "null"}, {"sendonce-request", "1"}}),
+    EXPECT_EQ(with({{"origin", origin}, {"sendonce-request", "the-proof"}}), Admission::foreign)
+        << origin;
+  EXPECT_EQ(with({{"origin", kOrigin}, {"origin", "null"}, {"sendonce-request", "the-proof"}}),
             Admission::foreign);
-  EXPECT_EQ(of(post({{"host", kHost}, {"origin", kOrigin}, {"sendonce-request", "1"}})),
+  EXPECT_EQ(of(post({{"host", kHost}, {"origin", kOrigin}, {"sendonce-request", "the-proof"}})),
             Admission::no_session);
 }
 

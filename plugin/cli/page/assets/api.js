@@ -3,6 +3,15 @@
 const PATIENCE_MS = 20_000; // longer than it waits for the daemon
 const DEED_PATIENCE_MS = 60_000; // a replay is published until it is known to be stored
 
+// It came with the address, behind the '#'. A cookie is sent to every port of this host; this is
+// kept for our own, and without it nothing but the page's files is answered.
+const PROOF = "#proof=";
+if (location.hash.startsWith(PROOF)) {
+  localStorage.setItem("proof", location.hash.slice(PROOF.length));
+  history.replaceState(null, "", "/");
+}
+const proof = localStorage.getItem("proof") ?? "";
+
 export class ApiError extends Error {
   constructor(status, detail) {
     super(detail);
@@ -22,6 +31,7 @@ async function ask(path, query, options) {
   try {
     return await fetch(address(path, query), {
       ...options,
+      headers: { "Sendonce-Request": proof },
       credentials: "same-origin",
       redirect: "error",
       signal: AbortSignal.timeout(options.method === "POST" ? DEED_PATIENCE_MS : PATIENCE_MS),
@@ -44,7 +54,7 @@ export async function get(path, query = {}) {
 }
 
 export async function post(path, query = {}) {
-  return jsonOf(await ask(path, query, { method: "POST", headers: { "Sendonce-Request": "1" } }));
+  return jsonOf(await ask(path, query, { method: "POST" }));
 }
 
 export async function metricsText() {
