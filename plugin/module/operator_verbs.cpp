@@ -187,15 +187,15 @@ Result<void> pause(const OperatorView& view, EngineThread& engine, Pauses& pause
   // First the file, then the engine: a pause that was confirmed holds after a crash, too.
   const std::string note = rest ? signed_text("", signature).substr(1) : std::string();
   SO_CHECK(pauses.set(place.what, name, note));
-  if (const auto done = engine.run([&](Engine& e) { set_pause(e, place, note); }, kEngineWithin);
-      !done)
-    return fail(done.error().code,
-                "the engine did not get to it in time; it is kept for the next start: ask again");
+  const auto done = engine.run([&](Engine& e) { set_pause(e, place, note); }, kEngineWithin);
   AuditEntry entry = audit_of(request, view.now);
   entry.object = place.what == Pausable::message_class ? "class " : "provider ";
   entry.object += name;
-  entry.result = "done";
+  entry.result = done ? "done" : "kept for the next start";
   keep_audit(engine, log, std::move(entry));
+  if (!done)
+    return fail(done.error().code,
+                "the engine did not get to it in time; it is kept for the next start: ask again");
   log.warn(rest ? "admin.paused" : "admin.resumed",
            {{"name", name}, {"what", signed_text(request.verb, signature)}});
   reply.result(Json{
