@@ -46,6 +46,8 @@ struct SetDevice {
   // Of a report of the application: since when it is so. Reports come more than once, and late:
   // one that is older than what is known changes nothing. Without it, a person has the last word.
   std::optional<WallTime> reported{};
+  // The report does not say since when: `reported` is when it was stored, and newer in each repeat.
+  bool undated = false;
   std::string traceparent{};  // of the report's message; may be empty
 };
 struct FindDevice {

@@ -13,8 +13,9 @@ namespace sendonce {
 // The row to store, with an event; empty: nothing changes.
 //
 // A person is always right. A report of the application changes nothing when it is older than what
-// is known, and the same report again is nothing new. `suspect` never takes back that a device is
-// dead: only `active`, or a newer registration, does.
+// is known, nor does the same state again, unless it is revoked since a later time that the report
+// names. `suspect` never takes back that a device is dead: only `active`, or a newer registration,
+// does.
 [[nodiscard]] std::optional<DeviceRow> decide_set_device(const std::optional<DeviceRow>& found,
                                                          const SetDevice& request, WallTime now);
 

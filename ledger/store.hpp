@@ -55,10 +55,12 @@ class Store {
   [[nodiscard]] virtual Result<std::optional<DeviceRow>> device(const DeviceHash& hash) = 0;
   [[nodiscard]] virtual Result<void> put_device(const DeviceHash& hash, const DeviceRow& row) = 0;
 
+  // A damaged one is as none.
   [[nodiscard]] virtual Result<std::optional<DeviceBinding>> binding(const DeviceHash& hash) = 0;
   [[nodiscard]] virtual Result<void> put_binding(const DeviceHash& hash,
                                                  const DeviceBinding& binding) = 0;
-  // Looks at some of them, at others with the next call; those used last before `used` go.
+  // Looks at some of them, at others with the next call; those used last before `used` go, and
+  // damaged ones.
   [[nodiscard]] virtual Result<void> forget_bindings(WallTime used, std::size_t max) = 0;
 
   [[nodiscard]] virtual Result<void> append_outbox(const OutboxEntry& entry) = 0;

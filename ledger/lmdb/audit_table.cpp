@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "ledger/lmdb/lmdb_tables.hpp"
 
@@ -56,8 +57,12 @@ Result<AuditPage> read_audit_table(const LmdbTxn& txn, MDB_dbi table, const Audi
   for (; rc == 0 && page.entries.size() < read.max_entries;
        rc = mdb_cursor_get(cursor.get(), &k, &v, MDB_PREV)) {
     SO_TRY(const std::uint64_t sequence, sequence_in(k));
-    SO_TRY(AuditEntry entry, decode_audit(AuditSeq(sequence), lmdb_text(v)));
-    page.entries.push_back(std::move(entry));
+    auto entry = decode_audit(AuditSeq(sequence), lmdb_text(v));
+    if (entry) {
+      page.entries.push_back(std::move(*entry));
+    } else if (entry.error().code != Errc::corrupt) {
+      return std::unexpected(std::move(entry).error());
+    }
   }
   if (rc != 0 && rc != MDB_NOTFOUND) return lmdb_fail("read of audit", rc);
   return page;

@@ -9,7 +9,8 @@ namespace sendonce {
 
 [[nodiscard]] Result<void> append_audit_entry(const LmdbTxn& txn, MDB_dbi table,
                                               const AuditEntry& entry);
-// The newest first.
+// The newest first. A damaged entry is passed over: it decides nothing, so it must not stop a
+// commit.
 [[nodiscard]] Result<AuditPage> read_audit_table(const LmdbTxn& txn, MDB_dbi table,
                                                  const AuditRead& read);
 

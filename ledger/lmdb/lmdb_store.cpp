@@ -20,6 +20,14 @@ OutboxSeq outbox_seq(const MDB_val& key) {
   return OutboxSeq(seq);
 }
 
+// A damaged one is as none: it decides nothing about sending, so it must not stop a commit.
+Result<std::optional<DeviceBinding>> sound_binding(const MDB_val& value) {
+  const auto binding = decode_binding(lmdb_text(value));
+  if (binding) return std::optional(*binding);
+  if (binding.error().code == Errc::corrupt) return std::optional<DeviceBinding>{};
+  return std::unexpected(binding.error());
+}
+
 }  // namespace
 
 Result<std::optional<StoredRow>> LmdbStore::find(ScopeIndex scope, const Key& key) {
@@ -82,8 +90,7 @@ Result<std::optional<DeviceBinding>> LmdbStore::binding(const DeviceHash& hash) 
   const int rc = mdb_get(txn_.get(), tables_.bindings, &k, &v);
   if (rc == MDB_NOTFOUND) return std::optional<DeviceBinding>{};
   if (rc != 0) return lmdb_fail("read of bindings", rc);
-  SO_TRY(const DeviceBinding found, decode_binding(lmdb_text(v)));
-  return std::optional(found);
+  return sound_binding(v);
 }
 
 Result<void> LmdbStore::put_binding(const DeviceHash& hash, const DeviceBinding& binding) {
@@ -104,9 +111,9 @@ Result<void> LmdbStore::forget_bindings(WallTime used, std::size_t max) {
   MDB_val v{};
   int rc = mdb_cursor_get(cursor.get(), &k, &v, at.empty() ? MDB_FIRST : MDB_SET_RANGE);
   for (std::size_t i = 0; i < max && rc == 0; ++i) {
-    SO_TRY(const DeviceBinding binding, decode_binding(lmdb_text(v)));
+    SO_TRY(const std::optional<DeviceBinding> binding, sound_binding(v));
     at.assign(lmdb_text(k));
-    if (binding.used < used) rc = mdb_cursor_del(cursor.get(), 0);
+    if (!binding || binding->used < used) rc = mdb_cursor_del(cursor.get(), 0);
     if (rc == 0) rc = mdb_cursor_get(cursor.get(), &k, &v, MDB_NEXT);
   }
   if (rc != 0 && rc != MDB_NOTFOUND) return lmdb_fail("looking through bindings", rc);

@@ -122,6 +122,11 @@ MessageHeaders replayed_headers(const Letter& letter) {
   return out;
 }
 
+bool is_report(const Config& config, const Letter& letter) {
+  return letter.message_class() == kReportsLane &&
+         subject_covers(config.devices.reports, letter.header("Sendonce-Original-Subject"));
+}
+
 // Why it can never be published again; empty: it can.
 std::string unfit(const Config& config, const Letter& letter) {
   if (letter.is_conflict())
@@ -133,9 +138,11 @@ std::string unfit(const Config& config, const Letter& letter) {
   const bool taken = std::ranges::any_of(config.classes, [&](const ClassConfig& c) {
     return c.name == letter.message_class() && subject_covers(c.subject, subject);
   });
-  const bool reported =
-      letter.message_class() == kReportsLane && subject_covers(config.devices.reports, subject);
-  return taken || reported ? std::string() : "no class takes its subject " + subject + " any more";
+  if (!taken && !is_report(config, letter))
+    return "no class takes its subject " + subject + " any more";
+  if (is_report(config, letter) && !first_stored(letter))
+    return "nobody knows any more when it was said: let the application publish the report anew";
+  return {};
 }
 
 enum class Done : std::uint8_t { yes, refused, failed };
@@ -182,6 +189,13 @@ Outcome publish_again(const Desk& desk, const Letter& letter, std::string body, 
           .code = EX_OK};
 }
 
+// A report says the same as on the day when it was published first.
+std::string replayed_body(const Desk& desk, const Letter& letter) {
+  const auto stored = first_stored(letter);
+  return is_report(desk.config, letter) && stored ? with_report_time(letter.body, *stored)
+                                                  : letter.body;
+}
+
 // A message that never had a row: the ledger sees it for the first time.
 Outcome replay_undecodable(const Desk& desk, const Letter& letter, const DlqOptions& options) {
   // What an earlier replay of it has sent would be forgotten by now.
@@ -193,6 +207,8 @@ Outcome replay_undecodable(const Desk& desk, const Letter& letter, const DlqOpti
     return {.text =
                 "it is older than the ledger remembers a replay of it; --force --reason TEXT "
                 "sends it all the same"};
+  std::string body = replayed_body(desk, letter);
+  if (is_report(desk.config, letter) && body.empty()) return {.text = "its body is no report"};
   const std::string sequence = std::to_string(letter.sequence);
   const auto noted =
       ask_daemon(desk.config, {.verb = "note",
@@ -203,7 +219,7 @@ Outcome replay_undecodable(const Desk& desk, const Letter& letter, const DlqOpti
   if (!noted) return failed_with(noted.error());
   std::string id(letter.header("Nats-Msg-Id"));
   id += ".replay." + sequence;
-  return publish_again(desk, letter, letter.body, std::move(id));
+  return publish_again(desk, letter, std::move(body), std::move(id));
 }
 
 // First the row is opened again, then the message published: the other way round it would be taken

@@ -1,6 +1,7 @@
 #include "plugin/cli/letters.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -57,9 +58,12 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
   return std::min(at + 1, text.size());
 }
 
-// Where the value of the outermost object's `expires_at` stands, with its quotes.
-std::optional<std::pair<std::size_t, std::size_t>> expiry_place(std::string_view json) {
-  constexpr std::string_view kName = "\"expires_at\"";
+constexpr std::string_view kExpiry = "\"expires_at\"";
+constexpr std::string_view kReportTime = "\"at\"";
+
+// Where the text of the outermost object's member stands, with its quotes. The name has them, too.
+std::optional<std::pair<std::size_t, std::size_t>> text_place(std::string_view json,
+                                                              std::string_view name) {
   int depth = 0;
   for (std::size_t at = 0; at < json.size();) {
     if (json[at] == '{' || json[at] == '[') ++depth;
@@ -69,7 +73,7 @@ std::optional<std::pair<std::size_t, std::size_t>> expiry_place(std::string_view
       continue;
     }
     const std::size_t end = end_of_string(json, at);
-    const bool named = depth == 1 && json.substr(at, end - at) == kName;
+    const bool named = depth == 1 && json.substr(at, end - at) == name;
     const std::size_t colon = skip_space(json, end);
     at = end;
     if (!named || colon >= json.size() || json[colon] != ':') continue;
@@ -78,6 +82,32 @@ std::optional<std::pair<std::size_t, std::size_t>> expiry_place(std::string_view
     return std::pair(value, end_of_string(json, value));
   }
   return std::nullopt;
+}
+
+// Nothing when there is none, or one that is no time.
+std::optional<WallTime> time_in(std::string_view json, std::string_view name) {
+  const auto place = text_place(json, name);
+  if (!place) return std::nullopt;
+  return parse_rfc3339(json.substr(place->first + 1, place->second - place->first - 2));
+}
+
+// Every other byte stays as it was. Empty: it is no JSON object.
+std::string with_time(std::string_view json, std::string_view name, WallTime time) {
+  const std::size_t open = skip_space(json, 0);
+  if (open >= json.size() || json[open] != '{') return {};
+  std::string out(json);
+  const std::string value = "\"" + rfc3339(time) + "\"";
+  if (const auto place = text_place(json, name)) {
+    out.replace(place->first, place->second - place->first, value);
+    return out;
+  }
+  const std::size_t next = skip_space(json, open + 1);
+  const bool empty = next >= json.size() || json[next] == '}';
+  std::string member(name);
+  member += ':';
+  member += value;
+  if (!empty) member += ',';
+  return out.insert(open + 1, member);
 }
 
 }  // namespace
@@ -163,23 +193,30 @@ Result<std::uint64_t> LetterBox::depth() const {
 }
 
 std::string with_expiry(std::string_view envelope, WallTime time) {
-  const std::size_t open = skip_space(envelope, 0);
-  if (open >= envelope.size() || envelope[open] != '{') return {};
-  std::string out(envelope);
-  const std::string value = "\"" + rfc3339(time) + "\"";
-  if (const auto place = expiry_place(envelope)) {
-    out.replace(place->first, place->second - place->first, value);
-    return out;
-  }
-  const std::size_t next = skip_space(envelope, open + 1);
-  const bool empty = next >= envelope.size() || envelope[next] == '}';
-  return out.insert(open + 1, "\"expires_at\":" + value + (empty ? "" : ","));
+  return with_time(envelope, kExpiry, time);
 }
 
 std::optional<WallTime> expiry_of(std::string_view envelope) {
-  const auto place = expiry_place(envelope);
-  if (!place) return std::nullopt;
-  return parse_rfc3339(envelope.substr(place->first + 1, place->second - place->first - 2));
+  return time_in(envelope, kExpiry);
+}
+
+std::optional<WallTime> first_stored(const Letter& letter) {
+  const std::string_view id = letter.header("Nats-Msg-Id");
+  const std::size_t dot = id.rfind('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = id.substr(dot + 1);
+  std::int64_t ns = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ns);
+  if (error != std::errc{} || end != digits.data() + digits.size() || ns <= 0) return std::nullopt;
+  return WallTime(std::chrono::nanoseconds(ns));
+}
+
+std::string with_report_time(std::string_view report, WallTime stored) {
+  const bool dated = text_place(report, kReportTime).has_value();
+  const auto at = time_in(report, kReportTime);
+  // A text that is no time stays: whoever reads the report refuses it.
+  if (dated && (!at || *at <= stored)) return std::string(report);
+  return with_time(report, kReportTime, stored);
 }
 
 }  // namespace sendonce::cli

@@ -68,4 +68,11 @@ inline constexpr int kPublishTries = 6;
 // Its own `expires_at`; nothing when it has none, or one that is no time.
 [[nodiscard]] std::optional<WallTime> expiry_of(std::string_view envelope);
 
+// When the message of an undecodable letter came to its stream; nothing: its id does not tell.
+[[nodiscard]] std::optional<WallTime> first_stored(const Letter& letter);
+// The device report with the time since when it counted, as its `at`: what it says, at most
+// `stored`. Published once more without it, it would be newer than what has been said since. Every
+// other byte as it was. Empty: it is no JSON object.
+[[nodiscard]] std::string with_report_time(std::string_view report, WallTime stored);
+
 }  // namespace sendonce::cli

@@ -49,6 +49,7 @@ Result<SetDevice> DeviceReports::read(const Message& message) {
                    .text = std::move(text),
                    // Nobody knows what will be: a clock that is ahead must not silence the others.
                    .reported = std::min(report.at.value_or(message.stored_at), message.stored_at),
+                   .undated = !report.at,
                    .traceparent = std::string(traceparent_of(message.headers))};
 }
 

@@ -127,6 +127,35 @@ TEST_P(DeviceContract, RevokedOnceMoreAfterARegistration) {
   EXPECT_FALSE(is_sent(2, registered));
 }
 
+// Each repeat of a report without a time is stored anew: it must not silence who has registered.
+TEST_P(DeviceContract, ARepeatWithoutATimeIsNothingNew) {
+  const WallTime at = now_;
+  const auto repeat = [&] {
+    now_ += minutes(10);
+    rig_->restart();
+    return reply_as<FoundDevice>(go(SetDevice{.hash = device_of(1),
+                                              .kind = "apns",
+                                              .provider = "apns",
+                                              .state = DeviceState::revoked,
+                                              .text = "reported",
+                                              .reported = now_,
+                                              .undated = true}))
+        .changed;
+  };
+  EXPECT_TRUE(report(DeviceState::revoked, at).changed);
+  const std::size_t told = events();
+  const WallTime registered = at + minutes(5);
+  EXPECT_TRUE(is_sent(1, registered));
+  EXPECT_FALSE(repeat());
+  EXPECT_FALSE(repeat());
+  EXPECT_EQ(known()->since, at);
+  EXPECT_EQ(events(), told);
+  EXPECT_TRUE(is_sent(2, registered));
+  EXPECT_FALSE(is_sent(3, at)) << "the older registration stays revoked";
+  EXPECT_TRUE(report(DeviceState::active, now_).changed);
+  EXPECT_TRUE(repeat()) << "another state is news";
+}
+
 TEST_P(DeviceContract, ActiveIsNoRowOfItsOwn) {
   EXPECT_FALSE(report(DeviceState::active, now_).changed);
   EXPECT_FALSE(known().has_value());

@@ -73,6 +73,41 @@ TEST(Letters, the_expiry_that_is_there) {
   EXPECT_EQ(expiry_of("{\"expires_at\":\""), std::nullopt);
 }
 
+// ---- a report says when it counted --------------------------------------------------------------
+
+TEST(Letters, the_time_of_a_report_is_that_of_its_message) {
+  Letter l;
+  l.headers = {{"Nats-Msg-Id", "DEVICE_REPORTS.17.1800000000000000000"}};
+  EXPECT_EQ(first_stored(l), kNoon);
+  for (const char* id : {"", "x", "DEVICE_REPORTS.17.", "DEVICE_REPORTS.17.0", "S.1.-5", "S.1.1x",
+                         "S.1.99999999999999999999", "ab.dlq"}) {
+    l.headers = {{"Nats-Msg-Id", id}};
+    EXPECT_EQ(first_stored(l), std::nullopt) << id;
+  }
+  EXPECT_EQ(first_stored(Letter{}), std::nullopt);
+}
+
+TEST(Letters, a_report_is_dated_and_nothing_else_is_touched) {
+  const std::string dated = R"({"state":"revoked","at":"2027-01-15T07:59:59Z"})";
+  struct Case {
+    std::string before;
+    std::string after;
+  };
+  const Case cases[] = {
+      {R"({"state":"revoked"})", "{\"at\":" + kNoonText + R"(,"state":"revoked"})"},
+      {dated, dated},
+      // It counted as of noon: its clock was ahead.
+      {R"({"at":"2199-01-01T00:00:00Z","state":"revoked"})",
+       "{\"at\":" + kNoonText + R"(,"state":"revoked"})"},
+      {R"({"at":"soon"})", R"({"at":"soon"})"},
+      {R"({"reason":"at","x":{"at":"2020-01-01T00:00:00Z"}})",
+       "{\"at\":" + kNoonText + R"(,"reason":"at","x":{"at":"2020-01-01T00:00:00Z"}})"},
+      {"{}", "{\"at\":" + kNoonText + "}"},
+  };
+  for (const Case& c : cases) EXPECT_EQ(with_report_time(c.before, kNoon), c.after);
+  for (const char* none : {"", "[]", "1", "\"x\""}) EXPECT_EQ(with_report_time(none, kNoon), "");
+}
+
 // ---- a confirmation that is lost ----------------------------------------------------------------
 
 Result<PubAck> stored(std::uint64_t seq) {

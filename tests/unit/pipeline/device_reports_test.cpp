@@ -111,6 +111,24 @@ TEST_F(DeviceReportsTest, ANewerRegistrationRevivesIt) {
       2, "e2", R"({"provider":"apns","token":"aa","registered_at":"2020-01-01T00:00:01Z"})"));
 }
 
+// Published once more, it is stored later than a registration that came in between.
+TEST_F(DeviceReportsTest, ARepeatWithoutATimeLeavesANewerRegistrationAlone) {
+  arrive(report(1, of("revoked")));
+  const WallTime first = disk.devices.begin()->second.since;
+  clock.advance(seconds(60));
+  const std::string device =
+      R"({"provider":"apns","token":"aa","registered_at":")" + rfc3339(first + seconds(30)) + "\"}";
+  EXPECT_TRUE(is_sent(1, "e1", device));
+  arrive(report(2, of("revoked")));
+  EXPECT_EQ(reports().unchanged, 1U);
+  EXPECT_EQ(disk.devices.begin()->second.since, first);
+  EXPECT_TRUE(is_sent(2, "e2", device));
+  // With its time it is a new word.
+  arrive(report(3, of("revoked", R"(,"at":")" + rfc3339(first + seconds(45)) + "\"")));
+  EXPECT_EQ(reports().applied, 2U);
+  EXPECT_FALSE(is_sent(3, "e3", device));
+}
+
 TEST_F(DeviceReportsTest, ATimeToComeIsNow) {
   arrive(report(1, of("revoked", R"(,"at":"2199-01-01T00:00:00Z")")));
   ASSERT_EQ(disk.devices.size(), 1U);
