@@ -48,17 +48,21 @@ TEST_F(RoomTest, AFullMapStopsClaimsAndALargerOneGoesOn) {
            s["/ledger/open_rows"_json_pointer] == 0;
   }));
   const std::uint64_t sent = received();
-  const std::uint64_t left = stored();
-  EXPECT_GE(left, 3U);
   EXPECT_LT(sent, static_cast<std::uint64_t>(published));
   publish_more();
-  ASSERT_TRUE(within(seconds(60), [&] { return stored() == left + 1; }));
   EXPECT_EQ(stop(), EX_OK);
   EXPECT_EQ(received(), sent) << "nothing is sent without a claim";
-  EXPECT_EQ(stored(), left + 1) << "and nothing acked";
   const auto before = rows();
   EXPECT_EQ(before.size(), sent) << "every request has its row";
   for (const auto& [delivery, state] : before) EXPECT_EQ(name(state), name(State::accepted));
+  std::uint64_t left = 0;  // messages with a delivery that was never claimed
+  for (int from = 0; from < published; from += kWide) {
+    const auto rows_of = std::distance(before.lower_bound(from), before.lower_bound(from + kWide));
+    left += rows_of < kWide ? 1U : 0U;
+  }
+  EXPECT_GE(left, 4U);
+  EXPECT_TRUE(within(seconds(30), [&] { return stored() == left; }))
+      << "acked is what has ended, and nothing else: " << stored() << " of " << left;
 
   replace_in_config("16MiB", "256MiB");
   start();
