@@ -104,6 +104,17 @@ class LawBook final : public CommitWitness {
     bool may_probe = false;               // at once, for it is new
     std::string authorization{};          // of the latest call
     std::uint64_t refused = 0;            // when a credential was, last
+    std::string old{};                    // the credential that was refused first
+    MonoTime old_since{};
+    // Nothing is held any more.
+    void close() {
+      *this = HoldFacts{.authorization = authorization, .old = old, .old_since = old_since};
+    }
+    // Of a credential that has been replaced, or of a call that was under way when it was refused.
+    [[nodiscard]] bool is_old(const Attempt& a) const {
+      return a.authorization != authorization ||
+             (a.authorization == old && a.submitted < old_since);
+    }
     // A probe that was claimed before the renewal tried something else.
     [[nodiscard]] bool counts(const Attempt& a) const {
       return held && a.claim_asked > since && a.order > renewed;

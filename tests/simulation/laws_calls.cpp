@@ -245,7 +245,7 @@ void LawBook::note_health(const Attempt& attempt, Told told, const Reply* reply)
   HoldFacts& hold = holds_[attempt.provider];
   if (told == Told::sent) {
     if (hold.held) world_.hit(Probe::hold_closed);
-    hold = HoldFacts{.authorization = hold.authorization};
+    hold.close();
     return;
   }
   if (hold.counts(attempt)) hold.last = world_.mono();
@@ -253,13 +253,14 @@ void LawBook::note_health(const Attempt& attempt, Told told, const Reply* reply)
   if (reply == nullptr || told != Told::refused) return;
   switch (reply->blame) {
     case Blame::credential:
-      // One that has been replaced: its refusal says nothing against the new one.
-      if (attempt.authorization != hold.authorization) return;
+      if (hold.is_old(attempt)) return;  // says nothing against the new one
+      hold.old = attempt.authorization;
+      hold.old_since = world_.mono();
       hold.refused = ++order_;
       [[fallthrough]];
     case Blame::setup:
       // A token of the other environment: its answer tells no more than that of a bad one.
-      if (!reply->wide) hold = HoldFacts{.authorization = hold.authorization};
+      if (!reply->wide) hold.close();
       if (!reply->wide || hold.held) return;
       // A tripped breaker may have opened it before.
       hold.held = true;
@@ -271,7 +272,7 @@ void LawBook::note_health(const Attempt& attempt, Told told, const Reply* reply)
     case Blame::mismatch:
     case Blame::message:
       // The provider is well enough to judge.
-      hold = HoldFacts{.authorization = hold.authorization};
+      hold.close();
       return;
     case Blame::nobody:
     case Blame::part:
