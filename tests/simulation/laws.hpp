@@ -108,11 +108,12 @@ class LawBook final : public CommitWitness {
     MonoTime old_since{};
     // Nothing is held any more.
     void close() {
-      *this = HoldFacts{.authorization = authorization, .old = old, .old_since = old_since};
+      *this = HoldFacts{
+          .renewed = renewed, .authorization = authorization, .old = old, .old_since = old_since};
     }
     // Of a credential that has been replaced, or of a call that was under way when it was refused.
     [[nodiscard]] bool is_old(const Attempt& a) const {
-      return a.authorization != authorization ||
+      return a.authorization != authorization || a.order < renewed ||
              (a.authorization == old && a.submitted < old_since);
     }
     // A probe that was claimed before the renewal tried something else.
