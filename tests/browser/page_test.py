@@ -21,10 +21,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
+
+from waiting import PATIENCE, wait_for
 
 SKIPPED = 77
-PATIENCE = 60  # seconds for anything that is waited for
 
 CONFIG = """config_version = 1
 [instance]
@@ -115,17 +115,6 @@ provider = "fcm"
 probability = 0.2
 delay = "250ms"
 """
-
-
-def wait_for(what, ask):
-    """The first answer that is not None, False or empty."""
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        answer = ask()
-        if answer:
-            return answer
-        time.sleep(0.05)  # between questions, never instead of one
-    sys.exit(f"page_test: no {what} within {PATIENCE} s")
 
 
 class World:

@@ -20,28 +20,17 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import urllib.request
 
+from waiting import PATIENCE, wait_for
+
 SKIPPED = 77
-PATIENCE = 60  # seconds for anything the browser is waited for
 
 try:
     import websocket
 except ImportError:
     print("python3-websocket is not installed: packaging/deps.sh --browser")
     sys.exit(SKIPPED)
-
-
-def wait_for(what, ask):
-    """The first answer that is not None or empty."""
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        answer = ask()
-        if answer:
-            return answer
-        time.sleep(0.05)  # between questions, never instead of one
-    sys.exit(f"webpush_test: no {what} within {PATIENCE} s")
 
 
 class QuietHandler(http.server.SimpleHTTPRequestHandler):
