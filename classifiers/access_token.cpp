@@ -107,6 +107,7 @@ Verdict AccessToken::accept(const CallResult& result, WallTime now) {
     life_ = token->life;
     ends_ = now + life_;
     fetched_ = now;
+    ++fetched_tokens_;
     after_refusal_ = std::exchange(refused_, false);
     failures_ = 0;
     not_before_.reset();

@@ -22,6 +22,7 @@ class AccessToken {
   [[nodiscard]] bool ready(WallTime now) const;
   // "Bearer ya29…"; empty before the first token.
   [[nodiscard]] const std::string& authorization() const noexcept { return authorization_; }
+  [[nodiscard]] std::uint64_t fetched() const noexcept { return fetched_tokens_; }  // how many
   [[nodiscard]] std::optional<WallTime> ends() const {
     return authorization_.empty() ? std::nullopt : std::optional(ends_);
   }
@@ -34,9 +35,10 @@ class AccessToken {
 
  private:
   std::string authorization_{};
-  WallTime ends_{};                       // of the token at hand
-  Duration life_{};                       // the token at hand: all of it
-  WallTime fetched_{};                    // the token at hand
+  WallTime ends_{};     // of the token at hand
+  Duration life_{};     // the token at hand: all of it
+  WallTime fetched_{};  // the token at hand
+  std::uint64_t fetched_tokens_ = 0;
   std::optional<WallTime> not_before_{};  // after a failed exchange
   Duration wait_{};                       // until then, as it was named
   std::uint32_t failures_ = 0;            // in a row

@@ -2,6 +2,7 @@
 // same code runs in production, in the simulator and under a fuzzer. Single-threaded.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -92,6 +93,9 @@ class Provider {
   [[nodiscard]] virtual Verdict accept_auth(const CallResult& result, WallTime now) = 0;
   // A verdict asked for a fresh credential. True: one is at hand already, and worth a try.
   virtual bool credential_refused(WallTime now) = 0;
+  // Counts the credentials that prepare() has had to use. Providers that share one have the same
+  // count: what was refused before it grew says nothing of the credential at hand.
+  [[nodiscard]] virtual std::uint64_t credential() const { return 0; }
   // When the token at hand ends, for those that renew one: a time that has passed means that it
   // could not be renewed. None: there is none yet, or it has no end that we know.
   [[nodiscard]] virtual std::optional<WallTime> credential_ends() const { return std::nullopt; }

@@ -115,6 +115,7 @@ class ApnsProvider final : public Provider {
     SO_ASSERT(false);  // needs_auth never asks for a call
   }
   bool credential_refused(WallTime now) override { return tokens_.refused(now); }
+  [[nodiscard]] std::uint64_t credential() const override { return tokens_.minted(); }
   [[nodiscard]] std::optional<WallTime> credential_ends() const override { return tokens_.ends(); }
 
  private:

@@ -89,6 +89,7 @@ void ApnsTokenSource::mint(WallTime now) {
   if (!token) return;
   authorization_ = "bearer " + *token;
   minted_ = now;
+  ++minted_tokens_;
 }
 
 }  // namespace sendonce

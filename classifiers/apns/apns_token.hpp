@@ -2,6 +2,7 @@
 // https://developer.apple.com/documentation/usernotifications/establishing-a-token-based-connection-to-apns
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,7 @@ class ApnsTokenSource {
   // False while the token at hand, if any, is too old to be accepted.
   [[nodiscard]] bool usable(WallTime now) const;
   [[nodiscard]] std::optional<WallTime> ends() const;  // of the token at hand
+  [[nodiscard]] std::uint64_t minted() const noexcept { return minted_tokens_; }  // how many
   // "bearer eyJ…"; empty before the first token.
   [[nodiscard]] const std::string& authorization() const noexcept { return authorization_; }
 
@@ -60,6 +62,7 @@ class ApnsTokenSource {
   Duration refresh_;
   std::string authorization_{};
   WallTime minted_{};
+  std::uint64_t minted_tokens_ = 0;
   bool after_refusal_ = false;
 };
 

@@ -29,6 +29,7 @@ class FcmOauth {
     return token_.accept(result, now);
   }
   void refused(WallTime now) { token_.refused(now); }
+  [[nodiscard]] std::uint64_t fetched() const { return token_.fetched(); }
   [[nodiscard]] std::optional<WallTime> ends() const { return token_.ends(); }
 
  private:

@@ -60,6 +60,7 @@ class FcmProvider final : public Provider {
     oauth_.refused(now);
     return false;
   }
+  [[nodiscard]] std::uint64_t credential() const override { return oauth_.fetched(); }
   [[nodiscard]] std::optional<WallTime> credential_ends() const override { return oauth_.ends(); }
 
  private:

@@ -251,6 +251,7 @@ Verdict ModuleProvider::accept_auth(const CallResult& result, WallTime now) {
     v = judge_oauth(result, now);
   const Duration wait = std::clamp<Duration>(v.retry_after, kExchangesApart, kLongestAuthWait);
   auth_not_before_ = now + wait;
+  if (v.effect == Effect::sent) ++credentials_;
   return v;
 }
 

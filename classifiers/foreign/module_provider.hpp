@@ -60,6 +60,7 @@ class ModuleProvider final : public Provider {
   [[nodiscard]] std::optional<HttpRequest> needs_auth(WallTime now) override;
   [[nodiscard]] Verdict accept_auth(const CallResult& result, WallTime now) override;
   bool credential_refused(WallTime now) override;
+  [[nodiscard]] std::uint64_t credential() const override { return credentials_; }
 
   [[nodiscard]] bool has_auth() const noexcept { return auth_ != nullptr; }
   [[nodiscard]] bool needs_receipt() const noexcept { return needs_receipt_; }
@@ -85,6 +86,7 @@ class ModuleProvider final : public Provider {
   bool needs_receipt_ = true;
   const sendonce_auth_api* auth_ = nullptr;
   std::optional<WallTime> auth_not_before_{};
+  std::uint64_t credentials_ = 0;  // accepted
 };
 
 }  // namespace sendonce

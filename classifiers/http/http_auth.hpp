@@ -33,6 +33,7 @@ class HttpCredential {
     return token_.accept(result, now);
   }
   void refused(WallTime now);
+  [[nodiscard]] std::uint64_t fetched() const { return token_.fetched(); }
   [[nodiscard]] std::optional<WallTime> ends() const { return token_.ends(); }
 
  private:

@@ -106,6 +106,7 @@ class HttpProvider final : public Provider {
     credential_.refused(now);
     return false;
   }
+  [[nodiscard]] std::uint64_t credential() const override { return credential_.fetched(); }
   [[nodiscard]] std::optional<WallTime> credential_ends() const override {
     return credential_.ends();
   }

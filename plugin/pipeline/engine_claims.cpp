@@ -186,7 +186,7 @@ bool Engine::start(ProviderState& p, Delivery& d) {
   auto prepared = p.slot.provider->prepare(attempt(d), now_.wall);
   if (prepared) {
     d.request = std::move(*prepared);
-    d.prepared = now_.mono;
+    d.credential = p.slot.provider->credential();
     reserve(p, d);
   } else {
     d.refused = std::move(prepared.error().text);

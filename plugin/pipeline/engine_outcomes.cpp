@@ -20,7 +20,7 @@ constexpr Duration kCredentialRetryMax = std::chrono::seconds(60);
 
 // An answer to a credential that has been replaced meanwhile says nothing against the new one.
 bool is_of_old_credential(const ProviderState& p, const Delivery& d, const Verdict& verdict) {
-  return verdict.refresh_credential && d.prepared < p.credential_since;
+  return verdict.refresh_credential && d.credential != p.slot.provider->credential();
 }
 
 }  // namespace
@@ -41,7 +41,6 @@ void Engine::finish_call(const Completion& completion) {
     const Verdict verdict = p.slot.provider->accept_auth(completion.result, now_.wall);
     if (verdict.effect == Effect::sent) {
       p.credential_failures = 0;
-      p.credential_since = now_.mono;
       p.holds.renewed(now_.mono);
       return;
     }
@@ -112,10 +111,8 @@ void Engine::heed(ProviderState& p, Delivery& d, const Verdict& verdict) {
                                       {"part", d.part},
                                       {"fault", name(verdict.fault)},
                                       {"reason", verdict.reason}});
-  if (verdict.refresh_credential && p.slot.provider->credential_refused(now_.wall)) {
-    p.credential_since = now_.mono;
+  if (verdict.refresh_credential && p.slot.provider->credential_refused(now_.wall))
     p.holds.renewed(now_.mono);
-  }
   if (verdict.reconnect) deps_.transport.renew(d.provider);
 }
 

@@ -52,7 +52,6 @@ struct ProviderState {
   MonoTime credential_retry{};
   std::uint32_t credential_failures = 0;
   bool credential_asked = false;
-  MonoTime credential_since{};         // the one at hand, where another had been refused
   bool credential_of_another = false;  // asked for by the provider before a reload
   std::string app_scope{};
   std::string paused{};                                           // by a person; why

@@ -41,7 +41,7 @@ struct Delivery {
   std::uint16_t target = 0;
   ProviderIndex provider{};
   Stage stage = Stage::queued;
-  MonoTime prepared{};  // its request, with the credential of that moment
+  std::uint64_t credential = 0;  // that its request was prepared with, see Provider
   // Whose queue it waits in. Its ticket in any other has been left behind there.
   std::optional<ProviderIndex> queued_at{};
   bool reserved = false;  // counts against the provider's room

@@ -69,6 +69,7 @@ class KeyedProvider final : public Provider {
     return real_->accept_auth(result, now);
   }
   bool credential_refused(WallTime now) override { return real_->credential_refused(now); }
+  [[nodiscard]] std::uint64_t credential() const override { return real_->credential(); }
 
  private:
   std::unique_ptr<Provider> real_;

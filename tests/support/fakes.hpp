@@ -76,6 +76,7 @@ struct FakeProvider final : Provider {
   bool is_ready = true;
   std::size_t refusals = 0;
   bool renews_at_once = false;  // what it is refused
+  std::uint64_t renewals = 0;
   std::string refuse_payload{};
   std::string body_prefix{};  // of every request
   bool wants_credential = false;
@@ -141,12 +142,15 @@ struct FakeProvider final : Provider {
   Verdict accept_auth(const CallResult& result, WallTime) override {
     ++credentials_taken;
     wants_credential = false;
+    ++renewals;
     return of_status(std::get<HttpAnswer>(result).status);
   }
   bool credential_refused(WallTime) override {
     ++refusals;
+    if (renews_at_once) ++renewals;
     return renews_at_once;
   }
+  [[nodiscard]] std::uint64_t credential() const override { return renewals; }
 
  private:
   static Verdict of_status(int status) {

@@ -95,6 +95,30 @@ TEST_F(EngineTest, AnAnswerToTheOldCredentialMakesNoSecondProbe) {
   EXPECT_EQ(counters().accepted, 2U);
 }
 
+// Of two providers that share a credential, one had it renewed while the other's call was out.
+TEST_F(EngineTest, ACredentialThatAnotherProviderHadRenewedIsNotHeld) {
+  provider.renews_at_once = true;
+  ClassPolicy both = make_class(AmbiguityPolicy::give_up);
+  both.routes.emplace_back(Channel::push, ProviderIndex(1));
+  std::vector<ProviderSlot> slots(2, ProviderSlot{.config = {}, .provider = &provider});
+  slots[0].config.name = "apns";
+  slots[1].config.name = "voip";
+  engine = std::make_unique<Engine>(
+      EngineDeps{clock, *log, broker, *lane, transport},
+      EngineOptions{.ledger_id = "L", .secret = std::string(32, 's'), .seed = 1},
+      std::vector<ClassPolicy>{both}, slots);
+  arrive(message(1, token("aa")));
+  arrive(message(2, R"({"provider":"voip","token":"bb"})", "e2"));
+  transport.answer_status(403);
+  step();
+  ASSERT_EQ(transport.submitted, 3U) << "the first once more, with the new one";
+  transport.answer_status(403);  // to the second, made with the old one
+  step();
+  EXPECT_EQ(provider.refusals, 1U) << "the new one has not been refused";
+  EXPECT_TRUE(engine->report().providers[1].holds.empty());
+  EXPECT_EQ(transport.submitted, 4U) << "at once";
+}
+
 TEST_F(EngineTest, HeldDeliveriesEndWithTheirDeadlineWithoutDeadLetter) {
   provider.is_ready = false;
   arrive(message(1, token("aa")));
