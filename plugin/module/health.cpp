@@ -27,8 +27,11 @@ void add_classes(const HealthInput& in, std::vector<HealthReason>& out) {
     if (in.lanes[i].ready && why.empty()) continue;
     out.push_back({"class." + in.config.classes[i].name, why.empty() ? in.lanes[i].reason : why});
   }
+  const auto& reports = in.report.device_reports;
+  const std::string why = reports ? reports->not_ready : std::string();
   for (std::size_t i = in.report.classes.size(); i < in.lanes.size(); ++i)
-    if (!in.lanes[i].ready) out.push_back({std::string(kReportsLane), in.lanes[i].reason});
+    if (!in.lanes[i].ready || !why.empty())
+      out.push_back({std::string(kReportsLane), why.empty() ? in.lanes[i].reason : why});
 }
 
 }  // namespace

@@ -210,9 +210,9 @@ void add_reports(Families& m, const EngineReport& r) {
               "Reports of the application about devices, by result",
               {{"result", std::move(result)}}, n);
   };
-  add("applied", r.device_reports->applied);
-  add("unchanged", r.device_reports->unchanged);
-  add("refused", r.device_reports->refused);
+  add("applied", r.device_reports->counters.applied);
+  add("unchanged", r.device_reports->counters.unchanged);
+  add("refused", r.device_reports->counters.refused);
 }
 
 void add_process(Families& m, const MetricsInput& in) {

@@ -114,9 +114,14 @@ std::string render_status(const StatusInput& in, const EngineReport* report) {
   j["ledger"] = ledger_json(in.ledger_id, report->ledger);
   j["events_published"] = report->events_published;
   j["duration_bounds"] = DurationHistogram::kBounds;
-  if (const auto& n = report->device_reports)
-    j["device_reports"] = {
-        {"applied", n->applied}, {"unchanged", n->unchanged}, {"refused", n->refused}};
+  if (const auto& reports = report->device_reports) {
+    const DeviceReportCounters& n = reports->counters;
+    j["device_reports"] = {{"applied", n.applied},
+                           {"unchanged", n.unchanged},
+                           {"refused", n.refused},
+                           {"ready", reports->not_ready.empty()},
+                           {"reason", reports->not_ready}};
+  }
   j["classes"] = Json::array();
   for (std::size_t i = 0; i < report->classes.size(); ++i)
     j["classes"].push_back(class_json(in.config.classes[i], report->classes[i],

@@ -127,10 +127,12 @@ bool DeviceReports::answer(const Held& held) {
   return told || told.error().code == Errc::invalid;
 }
 
-void DeviceReports::step(std::uint64_t number, Held& held, std::vector<TicketedRequest>& requests) {
+void DeviceReports::step(std::uint64_t number, Held& held, bool may_record,
+                         std::vector<TicketedRequest>& requests) {
   if (now_ < held.due) return;
   switch (held.stage) {
     case Stage::record: {
+      if (!may_record) return;
       TicketedRequest& request = requests.emplace_back();
       request.ticket = ticket_of(TicketKind::report, number);
       request.request = held.request;
@@ -154,13 +156,18 @@ void DeviceReports::look_after() {
       held.progressed = now_;
 }
 
-void DeviceReports::poll(MonoTime now, bool draining, std::vector<TicketedRequest>& requests) {
+void DeviceReports::poll(MonoTime now, bool draining, std::string no_room,
+                         std::vector<TicketedRequest>& requests) {
   if (!lane_) return;
   now_ = now;
+  if (no_room != no_room_)
+    log_.info(no_room.empty() ? "device.reports_ready" : "device.reports_not_ready",
+              {{"reason", no_room}});
+  no_room_ = std::move(no_room);
   if (now - looked_after_ >= kLookAfterEvery) look_after();
   for (auto at = held_.begin(); at != held_.end();) {
     Held& held = at->second;
-    step(at->first, held, requests);
+    step(at->first, held, draining || no_room_.empty(), requests);
     if (held.stage == Stage::answer && answer(held)) {
       at = held_.erase(at);
       credit_.reset();  // used up by what was taken: given anew
@@ -168,7 +175,7 @@ void DeviceReports::poll(MonoTime now, bool draining, std::vector<TicketedReques
       ++at;
     }
   }
-  const std::size_t wanted = draining ? 0 : kCredit;
+  const std::size_t wanted = draining || !no_room_.empty() ? 0 : kCredit;
   if (credit_ != wanted) broker_.credit(lane_->index, wanted);
   credit_ = wanted;
 }

@@ -56,11 +56,14 @@ class DeviceReports {
   void take(Message&& message);
   void on_recorded(std::uint64_t number, const Result<LedgerReply>& reply);
   void on_copied(std::uint64_t number, const Result<void>& result);
-  // Adds what the ledger is to be told.
-  void poll(MonoTime now, bool draining, std::vector<TicketedRequest>& requests);
+  // Adds what the ledger is to be told. `no_room`: why it cannot take more, empty if it can (see
+  // why_no_room): then none is taken, and one in hand waits. A drain ends what is in hand.
+  void poll(MonoTime now, bool draining, std::string no_room,
+            std::vector<TicketedRequest>& requests);
 
   [[nodiscard]] bool idle() const { return held_.empty(); }
   [[nodiscard]] const DeviceReportCounters& counters() const { return counters_; }
+  [[nodiscard]] const std::string& no_room() const { return no_room_; }
 
  private:
   enum class Stage : std::uint8_t {
@@ -81,7 +84,8 @@ class DeviceReports {
   };
 
   [[nodiscard]] Result<SetDevice> read(const Message& message);
-  void step(std::uint64_t number, Held& held, std::vector<TicketedRequest>& requests);
+  void step(std::uint64_t number, Held& held, bool may_record,
+            std::vector<TicketedRequest>& requests);
   void publish_copy(std::uint64_t number, Held& held);
   // True: there is nothing left to do.
   [[nodiscard]] bool answer(const Held& held);
@@ -97,6 +101,7 @@ class DeviceReports {
   MonoTime now_{};
   MonoTime looked_after_{};
   std::optional<std::size_t> credit_{};
+  std::string no_room_{};
   DeviceReportCounters counters_{};
 };
 

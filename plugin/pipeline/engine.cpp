@@ -69,8 +69,10 @@ void Engine::poll(Duration wait) {
   renew_credentials();
   dispatch();
   sweep();
-  outbox_.poll(deps_.ledger.stats(), now_.mono, requests_);
-  reports_.poll(now_.mono, draining_, requests_);
+  const LedgerStats stats = deps_.ledger.stats();
+  outbox_.poll(stats, now_.mono, requests_);
+  reports_.poll(now_.mono, draining_,
+                why_no_room(stats, options_.outbox, outbox_.last_error(), now_.wall), requests_);
   hand_over_requests();
   give_credit();
 }
@@ -424,7 +426,10 @@ EngineReport Engine::report() const {
   r.ledger = deps_.ledger.stats();
   r.events_published = outbox_.published();
   r.draining = draining_;
-  if (options_.reports) r.device_reports = reports_.counters();
+  if (options_.reports)
+    r.device_reports =
+        DeviceReportsReport{.counters = reports_.counters(),
+                            .not_ready = draining_ ? std::string("draining") : reports_.no_room()};
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     const ClassIndex index(static_cast<std::uint16_t>(i));
     r.classes.push_back({.counters = class_states_[i].counters,

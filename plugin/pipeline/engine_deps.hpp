@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include "plugin/core/log.hpp"
 #include "plugin/pipeline/attempt_watch.hpp"
 #include "plugin/pipeline/device_reports.hpp"
+#include "plugin/pipeline/room.hpp"
 #include "plugin/transport/transport.hpp"
 
 namespace sendonce {
@@ -32,8 +32,7 @@ struct EngineOptions {
   std::uint64_t seed = 0;
   Duration hold_max = std::chrono::seconds(30);  // longer waits go back to the broker
   Duration nak_max = std::chrono::hours(1);
-  std::size_t outbox_entries_max = 100'000;
-  Duration outbox_age_max = std::chrono::minutes(10);
+  OutboxLimits outbox{};
   std::optional<DeviceReportLane> reports{};
 };
 

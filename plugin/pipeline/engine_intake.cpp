@@ -242,16 +242,10 @@ std::string Engine::why_not_ready(ClassIndex message_class) const {
   const ClassPolicy& policy = classes_[message_class.get()];
   const ClassState& state = class_states_[message_class.get()];
   if (!state.paused.empty()) return "paused " + state.paused;
-  const LedgerStats stats = deps_.ledger.stats();
-  if (stats.claims_stopped) return "the ledger's map or disk is nearly full: no new claims";
-  const std::string& refusal = outbox_.last_error();
-  const std::string said = refusal.empty() ? std::string() : " (" + refusal + ")";
-  if (stats.outbox_entries > options_.outbox_entries_max)
-    return "the outbox is not being confirmed" + said +
-           ": is the outcome stream there? run sendonce setup";
-  if (stats.outbox_oldest && now_.wall - *stats.outbox_oldest > options_.outbox_age_max)
-    return "outcome events wait for longer than 10 minutes" + said +
-           ": is the outcome stream there? run sendonce setup";
+  if (std::string reason =
+          why_no_room(deps_.ledger.stats(), options_.outbox, outbox_.last_error(), now_.wall);
+      !reason.empty())
+    return reason;
   if (state.copies_fail && !may_pull(message_class))
     return "too many dead letters are not being confirmed: is the dead-letter stream there? run "
            "sendonce setup";

@@ -43,11 +43,16 @@ struct HeldReport {
   std::string reason{};  // why it waits; may be empty
 };
 
+struct DeviceReportsReport {
+  DeviceReportCounters counters{};
+  std::string not_ready{};  // why none is taken; empty: they are
+};
+
 struct EngineReport {
   std::vector<ClassReport> classes{};
   std::vector<ProviderReport> providers{};
   LedgerStats ledger{};
-  std::optional<DeviceReportCounters> device_reports{};  // when there is a lane for them
+  std::optional<DeviceReportsReport> device_reports{};  // when there is a lane for them
   std::uint64_t events_published = 0;
   bool draining = false;
 };

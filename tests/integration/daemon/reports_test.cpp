@@ -176,6 +176,36 @@ TEST_F(ReportsTest, WhatSaysNothingIsKeptAndTheNextIsHeard) {
   EXPECT_EQ(stop(), EX_OK);
 }
 
+// A letter that is a report after all once the configuration knows its provider: it counts as of
+// the day when it was first said.
+TEST_F(ReportsTest, AReplayedLetterCountsAsOfItsFirstDay) {
+  constexpr std::string_view kProvider = R"([provider.voip]
+kind     = "apns"
+endpoint = "https://localhost:@PORT@"
+topic    = "com.example.demo.voip"
+auth     = { team = "TEAM123456", key_id = "KEY1234567", key = "file:@CREDENTIALS@/apns.p8" }
+tls      = { ca = "@CREDENTIALS@/ca.pem" })";
+  std::string later = "\n#" + std::string(kProvider);
+  for (std::size_t at = 1; (at = later.find('\n', at)) != std::string::npos; at += 2)
+    later.insert(at + 1, "#");
+  make({.classes = kClasses + later + "\n"});
+  client_ = std::move(*world_->connect());
+  start();
+  report(R"({"provider":"voip","token":")" + token(1) + R"(","state":"revoked"})");
+  ASSERT_TRUE(reported("refused", 1));
+  const std::string refused_at = status().value("time", "");
+  EXPECT_EQ(stop(), EX_OK);
+  for (int line = 0; line < 6; ++line) replace_in_config("\n#", "\n");
+  start();
+  const Ran replayed = sendonce({"dlq", "replay", "1"});
+  EXPECT_EQ(replayed.code, EX_OK) << replayed.text;
+  ASSERT_TRUE(reported("applied", 1));
+  const Json device = Json::parse(sendonce({"device", "list", "--json"}).text, nullptr, false);
+  EXPECT_EQ(device.value("state", ""), "revoked") << device;
+  EXPECT_LE(device.value("since", "z"), refused_at) << device;
+  EXPECT_EQ(stop(), EX_OK);
+}
+
 TEST_F(ReportsTest, AConsumerThatLetsRepeatsOvertakeIsRefused) {
   begin();
   EXPECT_THAT(sendonce({"setup", "--dry-run"}).text, HasSubstr("none    consumer DEVICE_REPORTS"));

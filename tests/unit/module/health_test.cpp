@@ -45,6 +45,9 @@ TEST(HealthTest, TheReportsOfDevicesHaveALaneToo) {
   EXPECT_THAT(given.reasons(), IsEmpty());
   given.lanes.back() = {.reason = "consumer is missing"};
   EXPECT_THAT(given.reasons(), ElementsAre(Pair("devices", "consumer is missing")));
+  given.lanes.back() = {.ready = true};
+  given.report.device_reports = DeviceReportsReport{.not_ready = "the outbox is not confirmed"};
+  EXPECT_THAT(given.reasons(), ElementsAre(Pair("devices", "the outbox is not confirmed")));
 }
 
 TEST(HealthTest, EachReasonHasItsName) {

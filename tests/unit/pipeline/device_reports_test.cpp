@@ -38,7 +38,7 @@ class DeviceReportsTest : public EngineTest {
   // A new incarnation of the process on the same ledger.
   void start_with_reports() {
     engine.reset();
-    ledger = std::make_unique<MemoryLedger>(disk, MemoryLedgerOptions{});
+    ledger = std::make_unique<MemoryLedger>(disk, MemoryLedgerOptions{.rows_max = rows_max});
     lane = std::make_unique<StepLane>(*ledger, clock);
     std::vector<ProviderSlot> slots;
     for (const auto& [name, kind] : providers) {
@@ -72,7 +72,7 @@ class DeviceReportsTest : public EngineTest {
   static std::string of(const std::string& state, const std::string& more = "") {
     return R"({"provider":"apns","token":"aa","state":")" + state + "\"" + more + "}";
   }
-  DeviceReportCounters reports() const { return engine->report().device_reports.value(); }
+  DeviceReportCounters reports() const { return engine->report().device_reports.value().counters; }
   const std::string& logged() const { return static_cast<const TextLog&>(*log).text; }
   bool is_sent(std::uint64_t seq, const std::string& event, const std::string& target) {
     const std::size_t before = transport.submitted;
@@ -83,6 +83,7 @@ class DeviceReportsTest : public EngineTest {
     return true;
   }
 
+  std::size_t rows_max = 0;
   std::vector<std::pair<std::string, ProviderKind>> providers{{"apns", ProviderKind::apns}};
 };
 
@@ -319,6 +320,42 @@ TEST_F(DeviceReportsTest, AnEngineThatDrainsAsksForNoMore) {
   engine->drain();
   step();
   EXPECT_EQ(broker.credits[kLane], 0U);
+  EXPECT_TRUE(engine->drained());
+}
+
+// What stops claims stops reports too: they take room in the same map, and leave events.
+TEST_F(DeviceReportsTest, ALedgerThatIsNearlyFullIsToldNothing) {
+  ASSERT_TRUE(is_sent(1, "e1", token("bb")));
+  rows_max = 1;
+  start_with_reports();
+  step();
+  EXPECT_EQ(broker.credits[kLane], 0U);
+  EXPECT_THAT(engine->report().device_reports.value().not_ready, HasSubstr("nearly full"));
+  EXPECT_THAT(logged(), HasSubstr("device.reports_not_ready"));
+
+  arrive(report(1, of("revoked")));  // it was on its way
+  wait(seconds(20));
+  EXPECT_THAT(disk.devices, IsEmpty());
+  EXPECT_THAT(broker.acked, Not(testing::Contains("report.1")));
+  EXPECT_THAT(broker.progressed, testing::Contains("report.1")) << "kept, not redelivered";
+
+  rows_max = 0;
+  start_with_reports();
+  arrive(report(1, of("revoked")));
+  EXPECT_THAT(broker.acked, testing::Contains("report.1"));
+  EXPECT_GT(broker.credits[kLane], 0U);
+  EXPECT_THAT(engine->report().device_reports.value().not_ready, IsEmpty());
+}
+
+TEST_F(DeviceReportsTest, ADrainEndsWhatIsInHandAlsoWithoutRoom) {
+  ASSERT_TRUE(is_sent(1, "e1", token("bb")));
+  rows_max = 1;
+  start_with_reports();
+  arrive(report(1, of("revoked")));
+  EXPECT_FALSE(engine->drained());
+  engine->drain();
+  step();
+  EXPECT_THAT(broker.acked, testing::Contains("report.1"));
   EXPECT_TRUE(engine->drained());
 }
 
