@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -108,6 +107,12 @@ void append_escape(std::string& out, char c) {
       out.append("\\u00");
       append_hex(out, {&c, 1});
   }
+}
+
+// `count` decimal digits of `value` over what is at `at`.
+void put_digits(std::string& out, std::size_t at, std::size_t count, std::uint64_t value) {
+  for (std::size_t i = count; i-- > 0; value /= 10)
+    out[at + i] = static_cast<char>('0' + value % 10);
 }
 
 }  // namespace
@@ -247,13 +252,15 @@ std::string rfc3339(WallTime t) {
   const auto day = floor<days>(since);
   const std::chrono::year_month_day date{std::chrono::sys_days(day)};
   const std::chrono::hh_mm_ss time{since - day};
-  std::array<char, 40> out{};
-  std::snprintf(out.data(), out.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
-                static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
-                static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()),
-                static_cast<int>(time.subseconds().count()));
-  return out.data();
+  std::string out = "0000-00-00T00:00:00.000Z";
+  put_digits(out, 0, 4, static_cast<std::uint64_t>(static_cast<int>(date.year())));
+  put_digits(out, 5, 2, static_cast<unsigned>(date.month()));
+  put_digits(out, 8, 2, static_cast<unsigned>(date.day()));
+  put_digits(out, 11, 2, static_cast<std::uint64_t>(time.hours().count()));
+  put_digits(out, 14, 2, static_cast<std::uint64_t>(time.minutes().count()));
+  put_digits(out, 17, 2, static_cast<std::uint64_t>(time.seconds().count()));
+  put_digits(out, 20, 3, static_cast<std::uint64_t>(time.subseconds().count()));
+  return out;
 }
 
 std::optional<WallTime> parse_rfc3339(std::string_view text) {

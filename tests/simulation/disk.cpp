@@ -14,10 +14,13 @@ namespace {
 
 constexpr std::uint64_t kSerialsReserved = 4096;
 
-std::string encoded(const Row& row) {
-  std::string bytes = encode_row(row);
-  if (stored_row(bytes) != row) broken(0, "a row does not survive its encoding");
-  return bytes;
+Disk::Stored encoded(const Row& row) {
+  Disk::Stored stored{.bytes = encode_row(row)};
+  if (stored_row(stored.bytes) != row) broken(0, "a row does not survive its encoding");
+  const auto peek = peek_row(stored.bytes);
+  if (!peek) broken(0, "a stored row cannot be looked at: " + peek.error().text);
+  stored.peek = *peek;
+  return stored;
 }
 
 DeviceRow stored_device(const std::string& bytes) {
@@ -45,14 +48,14 @@ Result<std::optional<StoredRow>> DiskStore::find(ScopeIndex scope, const Key& ke
   const auto found = table.by_key.find(key);
   if (found == table.by_key.end()) return std::optional<StoredRow>{};
   return std::optional(StoredRow{.id = row_id(scope.get(), found->second),
-                                 .row = stored_row(table.rows.at(found->second))});
+                                 .row = stored_row(table.rows.at(found->second).bytes)});
 }
 
 Result<std::optional<Row>> DiskStore::at(RowId id) {
   const Disk::Table& table = disk_.tables.at(table_of(id));
   const auto found = table.rows.find(sequence_of(id));
   if (found == table.rows.end()) return std::optional<Row>{};
-  return std::optional(stored_row(found->second));
+  return std::optional(stored_row(found->second.bytes));
 }
 
 Result<RowId> DiskStore::insert(ScopeIndex scope, const Row& row) {
@@ -70,14 +73,14 @@ Result<RowId> DiskStore::insert(ScopeIndex scope, const Row& row) {
 
 Result<void> DiskStore::update(RowId id, const Row& row, const Key& old_key) {
   Disk::Table& table = disk_.tables.at(table_of(id));
-  std::string& stored = table.rows.at(sequence_of(id));
-  Row before = stored_row(stored);
+  Disk::Stored& stored = table.rows.at(sequence_of(id));
+  Row before = stored_row(stored.bytes);
   if (before.key != old_key) broken(0, "a row is updated under a key that is not its own");
   undo_.emplace_back(
-      [&table, bytes = stored, key = before.key, now = row.key, sequence = sequence_of(id)] {
+      [&table, was = stored, key = before.key, now = row.key, sequence = sequence_of(id)] {
         table.by_key.erase(now);
         table.by_key[key] = sequence;
-        table.rows.at(sequence) = bytes;
+        table.rows.at(sequence) = was;
       });
   table.by_key.erase(old_key);
   table.by_key[row.key] = sequence_of(id);
@@ -90,19 +93,18 @@ Result<Expiry> DiskStore::expire(WallTime memory_now, std::size_t max) {
   Expiry expiry;
   for (Disk::Table& table : disk_.tables) {
     for (auto at = table.rows.begin(); at != table.rows.end() && expiry.removed < max;) {
-      const auto peek = peek_row(at->second);
-      if (!peek) broken(0, "a stored row cannot be looked at: " + peek.error().text);
-      if (!may_forget(peek->state, peek->dead_letter, peek->keep_until, memory_now)) {
+      const RowPeek& peek = at->second.peek;
+      if (!may_forget(peek.state, peek.dead_letter, peek.keep_until, memory_now)) {
         ++at;
         continue;
       }
-      undo_.emplace_back([&table, sequence = at->first, bytes = at->second, key = peek->key] {
-        table.rows.emplace(sequence, bytes);
-        table.by_key[key] = sequence;
+      undo_.emplace_back([&table, sequence = at->first, was = at->second] {
+        table.rows.emplace(sequence, was);
+        table.by_key[was.peek.key] = sequence;
       });
       changes_.rows.push_back(
-          {.request = request_, .before = stored_row(at->second), .after = std::nullopt});
-      table.by_key.erase(peek->key);
+          {.request = request_, .before = stored_row(at->second.bytes), .after = std::nullopt});
+      table.by_key.erase(peek.key);
       at = table.rows.erase(at);
       ++expiry.removed;
     }
@@ -262,8 +264,8 @@ void DiskLedger::rebuild() {
   life_.agenda.clear();
   life_.open_rows = 0;
   for (std::size_t table = 0; table < disk_.tables.size(); ++table) {
-    for (const auto& [sequence, bytes] : disk_.tables[table].rows) {
-      const Row row = stored_row(bytes);
+    for (const auto& [sequence, stored] : disk_.tables[table].rows) {
+      const Row row = stored_row(stored.bytes);
       life_.newest_stored = std::max(life_.newest_stored, row.created);
       if (!has_ended(row.state)) ++life_.open_rows;
       if (const auto due = due_time(row, life_.incarnation))

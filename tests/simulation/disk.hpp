@@ -13,13 +13,18 @@
 
 #include "ledger/batch.hpp"
 #include "ledger/ledger.hpp"
+#include "ledger/row_codec.hpp"
 #include "ledger/store.hpp"
 
 namespace sendonce::sim {
 
 struct Disk {  // survives the process
+  struct Stored {
+    std::string bytes{};  // encoded
+    RowPeek peek{};       // of the bytes, looked at when they were written
+  };
   struct Table {
-    std::map<std::uint64_t, std::string> rows{};  // by sequence, encoded
+    std::map<std::uint64_t, Stored> rows{};  // by sequence
     std::unordered_map<Key, std::uint64_t> by_key{};
     std::uint64_t next_sequence = 1;
     std::optional<WallTime> adopted_at{};

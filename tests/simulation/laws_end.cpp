@@ -68,8 +68,11 @@ void LawBook::told_outcome(const std::string& message_id, const std::string& bod
     const std::string id = body.substr(begin, body.find('"', begin) - begin);
     const std::size_t dot = id.find('.');
     if (dot != 64) continue;  // of a device
-    const auto found = std::ranges::find_if(
-        known_, [&](const auto& entry) { return hex(entry.first.view()) == id.substr(0, dot); });
+    const auto digits = unhex(std::string_view(id).substr(0, dot));
+    if (!digits) broken(14, "an event whose id names no key: " + id);
+    Key key;
+    std::ranges::copy(*digits, key.bytes.begin());
+    const auto found = known_.find(key);
     if (found == known_.end()) broken(14, "an event about a stranger: " + id);
     Known& known = found->second;
     const auto revision = static_cast<std::uint32_t>(std::stoul(id.substr(dot + 1)));

@@ -460,7 +460,7 @@ Outcome Simulation::outcome(std::optional<Broken> broken) const {
     for (const char c : bytes) digest = (digest ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   };
   for (const Disk::Table& table : disk_.tables)
-    for (const auto& [sequence, bytes] : table.rows) mix(bytes);
+    for (const auto& [sequence, stored] : table.rows) mix(stored.bytes);
   mix(std::to_string(world_.mono().time_since_epoch().count()));
   out.digest = digest;
   return out;
