@@ -209,7 +209,7 @@ DiskLedger::DiskLedger(Disk& disk, DiskOptions options, CommitWitness& witness)
 }
 
 void DiskLedger::reserve_serials(std::size_t requests) {
-  if (life_.next_fence + requests >= disk_.fence_limit) disk_.fence_limit += kSerialsReserved;
+  if (life_.next_fence + 2 * requests >= disk_.fence_limit) disk_.fence_limit += kSerialsReserved;
   if (life_.next_outbox + kSweepMax + 2 * requests >= disk_.outbox_limit)
     disk_.outbox_limit += kSerialsReserved;
 }

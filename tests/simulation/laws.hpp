@@ -77,6 +77,11 @@ class LawBook final : public CommitWitness {
   void processed(Attempt& attempt);
   void heard(Attempt& attempt, Told told, const Reply* reply);  // the process reads it now
   void renewed(std::size_t provider);                           // a credential or configuration
+  // What the process of now makes its requests with, by the provider's count of credentials.
+  void made_with(std::size_t provider, const std::string& authorization, std::uint64_t credential);
+  void at_hand(std::size_t provider, std::uint64_t credential) {
+    credentials_[provider].at_hand = credential;
+  }
 
   // ---- the ledger ----------------------------------------------------------------------------
   void committed(std::span<const TicketedRequest> batch, std::span<const TicketedReply> replies,
@@ -121,6 +126,12 @@ class LawBook final : public CommitWitness {
       return held && a.claim_asked > since && a.order > renewed;
     }
   };
+  struct Credentials {
+    std::map<std::string, std::uint64_t> numbers{};  // by authorization
+    std::uint64_t at_hand = 0;
+  };
+  // Replaced before its refusal was heard, maybe because of its age.
+  [[nodiscard]] bool is_replaced(const Attempt& a) const;
   static void note_authorization(HoldFacts& hold, const Attempt& now);
   void note_health(const Attempt& attempt, Told told, const Reply* reply);
   void check_hold(const Attempt& attempt, std::size_t provider);
@@ -181,6 +192,7 @@ class LawBook final : public CommitWitness {
   std::map<Ticket, Asked> claim_asked_{};
   std::uint64_t order_ = 0;
   std::vector<HoldFacts> holds_{16};
+  std::vector<Credentials> credentials_{16};
   std::map<DeviceHash, DeviceRow> devices_{};  // as is durable
   std::set<std::string> copies_{};
   std::map<std::string, std::uint32_t> told_in_life_{};  // outbox entries

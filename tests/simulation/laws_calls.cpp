@@ -253,7 +253,7 @@ void LawBook::note_health(const Attempt& attempt, Told told, const Reply* reply)
   if (reply == nullptr || told != Told::refused) return;
   switch (reply->blame) {
     case Blame::credential:
-      if (hold.is_old(attempt)) return;  // says nothing against the new one
+      if (hold.is_old(attempt) || is_replaced(attempt)) return;  // says nothing against the new one
       hold.old = attempt.authorization;
       hold.old_since = world_.mono();
       hold.refused = ++order_;
@@ -281,6 +281,17 @@ void LawBook::note_health(const Attempt& attempt, Told told, const Reply* reply)
   }
 }
 
+void LawBook::made_with(std::size_t provider, const std::string& authorization,
+                        std::uint64_t credential) {
+  credentials_[provider].numbers[authorization] = credential;
+}
+
+bool LawBook::is_replaced(const Attempt& a) const {
+  const Credentials& c = credentials_[a.provider];
+  const auto number = c.numbers.find(a.authorization);
+  return number != c.numbers.end() && number->second != c.at_hand;
+}
+
 void LawBook::renewed(std::size_t provider) {
   holds_[provider].renewed = ++order_;
   holds_[provider].may_probe = true;
@@ -290,6 +301,7 @@ void LawBook::process_began(std::uint32_t life, Incarnation incarnation) {
   life_ = life;
   incarnation_ = incarnation;
   for (HoldFacts& hold : holds_) hold = HoldFacts{};
+  for (Credentials& c : credentials_) c = Credentials{};
 }
 
 void LawBook::process_died() {

@@ -23,8 +23,9 @@ std::vector<ProviderSlot> slots_of(const Plan& plan,
 // asked what became of a request.
 class KeyedProvider final : public Provider {
  public:
-  explicit KeyedProvider(std::unique_ptr<Provider> real)
-      : real_(std::move(real)), capabilities_(real_->capabilities()) {
+  // `book` is told of its credentials, if there is one.
+  KeyedProvider(std::unique_ptr<Provider> real, LawBook* book, std::size_t at)
+      : real_(std::move(real)), book_(book), at_(at), capabilities_(real_->capabilities()) {
     capabilities_.idempotency_key = true;
     capabilities_.idempotency_window = kKeyWindow;
     capabilities_.lookup = true;
@@ -45,7 +46,11 @@ class KeyedProvider final : public Provider {
   }
   [[nodiscard]] Result<HttpRequest> prepare(const sendonce::Attempt& attempt,
                                             WallTime now) override {
-    return real_->prepare(attempt, now);
+    SO_TRY(HttpRequest request, real_->prepare(attempt, now));
+    if (book_ != nullptr)
+      book_->made_with(at_, std::string(request.headers.find("authorization").value_or("")),
+                       real_->credential());
+    return request;
   }
   [[nodiscard]] Verdict classify(const Target& target, const CallResult& result,
                                  WallTime now) const override {
@@ -63,16 +68,30 @@ class KeyedProvider final : public Provider {
   }
   [[nodiscard]] bool ready(WallTime now) const override { return real_->ready(now); }
   [[nodiscard]] std::optional<HttpRequest> needs_auth(WallTime now) override {
-    return real_->needs_auth(now);
+    auto exchange = real_->needs_auth(now);
+    note_credential();
+    return exchange;
   }
   [[nodiscard]] Verdict accept_auth(const CallResult& result, WallTime now) override {
-    return real_->accept_auth(result, now);
+    Verdict verdict = real_->accept_auth(result, now);
+    note_credential();
+    return verdict;
   }
-  bool credential_refused(WallTime now) override { return real_->credential_refused(now); }
+  bool credential_refused(WallTime now) override {
+    const bool renewed = real_->credential_refused(now);
+    note_credential();
+    return renewed;
+  }
   [[nodiscard]] std::uint64_t credential() const override { return real_->credential(); }
 
  private:
+  void note_credential() const {
+    if (book_ != nullptr) book_->at_hand(at_, real_->credential());
+  }
+
   std::unique_ptr<Provider> real_;
+  LawBook* book_;
+  std::size_t at_;
   Capabilities capabilities_;
   HttpSpec search_{};
 };
@@ -111,11 +130,13 @@ std::unique_ptr<ApnsTokenSource> make_token_source() {
   return std::move(*tokens);
 }
 
-std::unique_ptr<Provider> make_provider(const Plan& plan, std::size_t at, ApnsTokenSource& tokens) {
+std::unique_ptr<Provider> make_provider(const Plan& plan, std::size_t at, ApnsTokenSource& tokens,
+                                        LawBook* book) {
   const ProviderConfig& config = plan.providers[at];
   return std::make_unique<KeyedProvider>(config.kind == ProviderKind::sms
                                              ? make_gateway(config.name)
-                                             : make_push_provider(config.kind, tokens));
+                                             : make_push_provider(config.kind, tokens),
+                                         book, at);
 }
 
 void StoryLog::write(Level level, std::string_view event, std::span<const Field> fields) {
@@ -152,7 +173,7 @@ Process::Process(const ProcessDeps& deps, std::uint32_t number)
       network_(deps.world, deps.book, deps.services, deps.plan.network, life_),
       tokens_(make_token_source()) {
   for (std::size_t i = 0; i < plan_.providers.size(); ++i)
-    providers_.push_back(make_provider(plan_, i, *tokens_));
+    providers_.push_back(make_provider(plan_, i, *tokens_, &book_));
   book_.process_began(number, ledger_.incarnation());
   engine_ = std::make_unique<Engine>(
       EngineDeps{world_, log_, client_, lane_, network_},

@@ -18,9 +18,9 @@
 namespace sendonce::sim {
 
 [[nodiscard]] std::vector<ClassPolicy> make_policies(const Plan& plan);
-// `at` is a place of the plan's providers.
+// `at` is a place of the plan's providers. `book` hears of its credentials; may be null.
 [[nodiscard]] std::unique_ptr<Provider> make_provider(const Plan& plan, std::size_t at,
-                                                      ApnsTokenSource& tokens);
+                                                      ApnsTokenSource& tokens, LawBook* book);
 [[nodiscard]] std::unique_ptr<ApnsTokenSource> make_token_source();
 
 // What the engine logs, told in the story.

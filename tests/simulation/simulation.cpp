@@ -97,7 +97,7 @@ void Simulation::prepare() {
     services_.push_back(std::make_unique<Service>(world_, c.kind));
     services_[i]->set_noise(plan_.service_noise);
     if (c.kind == ProviderKind::apns && plan_.apns_reads_times) services_[i]->read_times();
-    references_.push_back(make_provider(plan_, i, *tokens_));
+    references_.push_back(make_provider(plan_, i, *tokens_, nullptr));
     facts.push_back({.kind = c.kind,
                      .name = c.name,
                      .app_scope = references_[i]->app_scope(),
