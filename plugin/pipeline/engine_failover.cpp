@@ -8,6 +8,14 @@
 #include "plugin/pipeline/failover.hpp"
 
 namespace sendonce {
+namespace {
+
+// Whether the providers of its routes stand in for each other.
+bool has_order(Channel channel) {
+  return channel == Channel::sms || channel == Channel::email;
+}
+
+}  // namespace
 
 // Whether a delivery that comes now would find more than a closed door. A hold that is due for its
 // probe counts: somebody must try it.
@@ -35,8 +43,7 @@ std::optional<ProviderIndex> Engine::on_route(const Delivery& d,
 
 // A target that names its kind goes wherever the route leads; one that names a provider does not.
 bool Engine::is_routed(const Delivery& d) const {
-  const Channel channel = d.message->note.channel;
-  return (channel == Channel::sms || channel == Channel::email) && target(d).kind.has_value();
+  return has_order(d.message->note.channel) && target(d).kind.has_value();
 }
 
 bool Engine::may_move(const Delivery& d) const {
@@ -73,8 +80,8 @@ void Engine::fail_over(Delivery& d) {
 void Engine::divert(ProviderIndex index) {
   ProviderState& p = *providers_[index.get()];
   const ProviderKind kind = p.slot.config.kind;
-  const bool has_order = kind == ProviderKind::sms || kind == ProviderKind::email;
-  if (!has_order || p.queue.empty() || takes_deliveries(p)) return;
+  const bool one_of_many = kind == ProviderKind::sms || kind == ProviderKind::email;
+  if (!one_of_many || p.queue.empty() || takes_deliveries(p)) return;
   std::vector<Ticket> staying;
   while (Delivery* d = next_queued(index, false)) {
     const auto next = may_move(*d) ? on_route(*d, index) : std::nullopt;
@@ -95,11 +102,14 @@ bool Engine::at_its_provider(Delivery& d, const Claimed& claimed) {
   if (claimed.carried == Effect::not_sent || claimed.provider == provider(d).slot.config.name)
     return true;
   if (claimed.provider.empty()) {
+    // Also of a target that names its provider: an earlier message with its key may have named
+    // none.
+    const Channel channel = d.message->note.channel;
     const auto others = std::ranges::count_if(policy(d).routes, [&](const auto& route) {
-      return route.first == d.message->note.channel && route.second != d.provider;
+      return route.first == channel && route.second != d.provider;
     });
-    if (others == 0 || !is_routed(d) ||
-        policy(d).ambiguous(d.message->note.channel) == AmbiguityPolicy::resend)
+    if (others == 0 || !has_order(channel) ||
+        policy(d).ambiguous(channel) == AmbiguityPolicy::resend)
       return true;
     spare_probe(d);
     give_up(d, "nobody knows by which provider an earlier attempt may have sent it");

@@ -101,8 +101,9 @@ void LawBook::check_given_up(const Settlement& s, const Row& before, const Row& 
   if (!looks(known) || before.state != State::claimed || after.state != State::unknown) return;
   const bool asked_enough = known.absent.size() >= 2;
   const bool forgotten = world_.wall() >= before.created + kFindWindow;
-  // With its ledger went the name of the gateway that may have it.
-  const bool nobody_to_ask = known.adopted && known.may_go_to.size() > 1;
+  // With its ledger went the name of the gateway that may have it: any of the route.
+  const bool nobody_to_ask = known.adopted && policy(known).routes.size() > 1 &&
+                             providers_[known.provider].kind == ProviderKind::sms;
   if (nobody_to_ask) world_.hit(Probe::given_up_for_nobody_knows_whom_to_ask);
   if (!s.attempted && !asked_enough && !forgotten && !nobody_to_ask)
     broken(6, who + " is given up before it was looked for");

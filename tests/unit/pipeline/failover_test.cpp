@@ -212,6 +212,28 @@ TEST_F(EngineFailover, ATargetThatNamesItsProviderStaysThere) {
   EXPECT_EQ(counters().failovers, 0U);
 }
 
+// After an adoption nobody knows what became of an earlier message with the same key, nor where it
+// went: the one at hand names its provider, the other may have named the kind. (Seed 20294.)
+TEST_F(EngineFailover, AnAdoptedDoubtIsNobodysToSend) {
+  for (const char* by : {R"("kind":"sms")", R"("provider":"one")"}) {
+    start(AmbiguityPolicy::lookup);
+    for (FakeProvider& gate : gates) {
+      gate.caps.lookup = true;
+      gate.caps.lookup_lag = seconds(1);
+      gate.caps.lookup_window = hours(1);
+    }
+    live(AmbiguityPolicy::lookup);
+    const Message old = text_of(1, "e1", by);
+    clock.advance(seconds(1));
+    disk.tables.resize(1);
+    disk.tables[0].adopted_at = clock.wall();
+    arrive(old);
+    wait(seconds(10));
+    EXPECT_EQ(transport.submitted, 0U) << by;
+    EXPECT_EQ(counters().unknown, 1U) << by;
+  }
+}
+
 TEST_F(EngineFailover, WhenBothAreHeldItWaitsUncounted) {
   text(1);
   answer(403);
