@@ -14,6 +14,7 @@ namespace {
 
 constexpr Duration kLookAfterEvery = std::chrono::seconds(1);
 constexpr Duration kUnreachableAfter = std::chrono::seconds(5);
+constexpr Duration kTrialEvery = std::chrono::seconds(15);
 constexpr Duration kSweepEvery = std::chrono::seconds(1);
 constexpr std::size_t kSweepRows = 1000;
 constexpr Duration kWorthHandingBack = std::chrono::seconds(1);
@@ -255,6 +256,14 @@ void Engine::look_after(ProviderState& p, ProviderIndex index) {
     down.emplace(authority, before == p.unreachable_at.end() ? now_.mono : before->second);
   }
   p.unreachable_at = std::move(down);
+  if (unreachable(p)) {
+    // Nobody who goes past it would hear of its return.
+    deps_.transport.warm_up(index);
+    if (now_.mono - p.trial >= kTrialEvery && p.queue.empty()) {
+      p.trial = now_.mono;
+      p.on_trial = true;
+    }
+  }
   divert(index);
 }
 

@@ -63,7 +63,9 @@ Attempt Engine::attempt(const Delivery& d) const {
 void Engine::enqueue(Delivery& d) {
   if (d.queued_at == d.provider) return;
   d.queued_at = d.provider;
-  provider(d).queue.push(d.message_class, d.ticket);
+  ProviderState& p = provider(d);
+  p.on_trial = false;
+  p.queue.push(d.message_class, d.ticket);
 }
 
 // Passes by what has been handed back, has moved to another provider, or was claimed for its

@@ -18,9 +18,10 @@ bool has_order(Channel channel) {
 }  // namespace
 
 // Whether a delivery that comes now would find more than a closed door. A hold that is due for its
-// probe counts: somebody must try it.
+// probe counts, and so does the trial of a provider that is away: somebody must try it.
 bool Engine::takes_deliveries(const ProviderState& p) const {
-  if (unreachable(p)) return false;
+  if (!p.paused.empty()) return false;
+  if (unreachable(p) && !p.on_trial) return false;
   return std::ranges::none_of(p.holds.all(), [this](const auto& entry) {
     const Hold& hold = entry.second;
     return entry.first.empty() && (hold.probe != ProbeId{} || hold.probe_at > now_.mono);

@@ -56,6 +56,8 @@ struct ProviderState {
   std::string app_scope{};
   std::string paused{};                                           // by a person; why
   std::optional<MonoTime> unreachable_since{};                    // looked at once a second
+  MonoTime trial{};                                               // the latest while it is away
+  bool on_trial = false;                                          // the next delivery tries it
   std::map<std::string, MonoTime, std::less<>> unreachable_at{};  // the same by origin
 };
 

@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,10 +27,12 @@ struct FakeTransport final : Transport {
   Duration waited{};    // as the last poll allowed
   bool refuse = false;  // has room, until it is asked
   std::optional<MonoTime> retry_at{};
-  std::optional<Cause> last_cause{};  // and there is no connection
+  std::optional<Cause> last_cause{};      // and there is no connection
+  std::map<std::uint16_t, Cause> away{};  // the same of some providers; calls can be tried
   std::map<std::string, std::size_t, std::less<>>
       rooms{};  // by authority, of those that were asked
   std::vector<std::string> warmed{};
+  std::set<std::uint16_t> warmed_up{};
   std::vector<std::string> unreachable{};
 
   bool submit(Ticket ticket, ProviderIndex provider, HttpRequest request, Duration) override {
@@ -40,14 +43,16 @@ struct FakeTransport final : Transport {
     return true;
   }
   void cancel(Ticket) override {}
-  void warm_up(ProviderIndex) override {}
+  void warm_up(ProviderIndex provider) override { warmed_up.insert(provider.get()); }
   void renew(ProviderIndex) override { ++renewed; }
-  [[nodiscard]] PoolState state(ProviderIndex) const override {
+  [[nodiscard]] PoolState state(ProviderIndex provider) const override {
+    const auto gone = away.find(provider.get());
+    const auto cause = gone == away.end() ? last_cause : std::optional(gone->second);
     return {.room = room > open.size() ? room - open.size() : 0,
             .open = open.size(),
-            .connections = last_cause ? 0U : 1U,
+            .connections = cause ? 0U : 1U,
             .retry_at = retry_at,
-            .last_cause = last_cause};
+            .last_cause = cause};
   }
   [[nodiscard]] std::size_t room_at(ProviderIndex, std::string_view authority) const override {
     const auto at = rooms.find(authority);

@@ -212,6 +212,59 @@ TEST_F(EngineFailover, ATargetThatNamesItsProviderStaysThere) {
   EXPECT_EQ(counters().failovers, 0U);
 }
 
+// Nobody calls a provider that everything goes past, so nothing would be heard of its return.
+TEST_F(EngineFailover, AProviderThatWasAwayIsTriedByOneNowAndThen) {
+  const auto no_connection = [this] {
+    expect_at(0);
+    transport.answer(CallFailure{.effect = Effect::not_sent, .cause = Cause::connect});
+    step();
+  };
+  transport.away[0] = Cause::connect;
+  text(1);
+  no_connection();
+  expect_at(1);
+  answer(200);
+  wait(seconds(7));
+  EXPECT_EQ(transport.warmed_up.count(0), 1U);
+  std::uint64_t seq = 1;
+  const auto tried = [&] {
+    text(++seq);
+    const bool first = transport.open.front().provider.get() == 0;
+    if (first) no_connection();
+    expect_at(1);
+    answer(200);
+    return first;
+  };
+  int trials = 0;
+  for (int i = 0; i < 40; ++i) {
+    trials += tried() ? 1 : 0;
+    wait(seconds(1));
+  }
+  EXPECT_GE(trials, 2);
+  EXPECT_LE(trials, 4) << "not with every message";
+  transport.away.clear();  // a trial got through, or a connection was made ahead
+  wait(seconds(2));
+  text(++seq);
+  expect_at(0);
+}
+
+TEST_F(EngineFailover, APausedProviderIsPassedBy) {
+  transport.room = 1;
+  text(1);
+  text(2);  // queued behind it
+  engine->pause(ProviderIndex(0), "a person");
+  answer(200);
+  wait(seconds(2));
+  expect_at(1);
+  answer(200);
+  text(3);
+  expect_at(1);
+  answer(200);
+  engine->pause(ProviderIndex(0), "");
+  text(4);
+  expect_at(0);
+}
+
 // After an adoption nobody knows what became of an earlier message with the same key, nor where it
 // went: the one at hand names its provider, the other may have named the kind. (Seed 20294.)
 TEST_F(EngineFailover, AnAdoptedDoubtIsNobodysToSend) {
