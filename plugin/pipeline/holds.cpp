@@ -57,12 +57,13 @@ bool Holds::has_room_for(std::string_view part, MonoTime now) {
   return holds_.size() < kPartsMax;
 }
 
-void Holds::open_by(ProbeId probe, std::string part, Fault fault, std::string reason,
-                    MonoTime now) {
+void Holds::open_by(ProbeId probe, std::string part, Fault fault, std::string reason, MonoTime now,
+                    Duration wait) {
   if (!has_room_for(part, now)) return;
   auto [it, fresh] = holds_.try_emplace(std::move(part));
   Hold& hold = it->second;
   if (fresh) hold.since = now;
+  if (hold.ends_by_itself) hold.throttled_until = hold.probe_at;
   const bool failed_probe = probe != ProbeId{} && hold.probe == probe;
   hold.fault = fault;
   hold.reason = std::move(reason);
@@ -72,17 +73,23 @@ void Holds::open_by(ProbeId probe, std::string part, Fault fault, std::string re
   } else if (failed_probe) {
     hold.interval = std::min(hold.interval * 2, options_.probe_max);
   } else {
-    return;  // a delivery that was under way when the hold opened says nothing new
+    // A delivery that was under way when the hold opened says nothing new, but for a time.
+    hold.probe_at = std::max(hold.probe_at, now + wait);
+    return;
   }
   hold.probe = {};
-  hold.probe_at = now + hold.interval;
+  hold.probe_at = std::max({now + hold.interval, now + wait, hold.throttled_until});
 }
 
 void Holds::open_until(std::string part, std::string reason, MonoTime until, MonoTime now) {
   if (!has_room_for(part, now)) return;
   auto [it, fresh] = holds_.try_emplace(std::move(part));
   Hold& hold = it->second;
-  if (!fresh && !hold.ends_by_itself) return;
+  if (!fresh && !hold.ends_by_itself) {
+    hold.throttled_until = std::max(hold.throttled_until, until);
+    hold.probe_at = std::max(hold.probe_at, hold.throttled_until);
+    return;
+  }
   if (fresh) hold.since = now;
   hold.fault = Fault::throttle;
   hold.reason = std::move(reason);
@@ -90,9 +97,19 @@ void Holds::open_until(std::string part, std::string reason, MonoTime until, Mon
   hold.probe_at = std::max(hold.probe_at, until);
 }
 
-void Holds::close(std::string_view part) {
+// What closes a fault leaves a throttle that has not ended.
+void Holds::close(std::string_view part, MonoTime now) {
   const auto it = holds_.find(part);
-  if (it != holds_.end() && !it->second.ends_by_itself) holds_.erase(it);
+  if (it == holds_.end() || it->second.ends_by_itself) return;
+  Hold& hold = it->second;
+  if (hold.throttled_until <= now) {
+    holds_.erase(it);
+    return;
+  }
+  hold.fault = Fault::throttle;
+  hold.ends_by_itself = true;
+  hold.probe = {};
+  hold.probe_at = hold.throttled_until;
 }
 
 bool Holds::config_fault_spreads(LookupHash recipient, std::string_view part, MonoTime now) {
@@ -113,8 +130,8 @@ bool Holds::report(const Verdict& verdict, std::string_view part, LookupHash rec
   if (!says_nothing && !open_for(verdict, part, recipient, now, probe)) {
     failures_.erase(std::string{});
     if (const auto own = failures_.find(part); own != failures_.end()) failures_.erase(own);
-    close({});
-    close(part);
+    close({}, now);
+    close(part, now);
     if (verdict.fault == Fault::none) config_faults_.clear();
   }
   probe_lost(probe, now);  // what was not closed was not proven well either
@@ -139,11 +156,11 @@ bool Holds::open_for(const Verdict& verdict, std::string_view own, LookupHash re
   const std::string at = wide ? part : std::string(own);
   switch (verdict.fault) {
     case Fault::auth:
-      open_by(probe, at, Fault::auth, verdict.reason, now);
+      open_by(probe, at, Fault::auth, verdict.reason, now, verdict.retry_after);
       return true;
     case Fault::config:
       if (wide || config_fault_spreads(recipient, own, now))
-        open_by(probe, at, Fault::config, verdict.reason, now);
+        open_by(probe, at, Fault::config, verdict.reason, now, verdict.retry_after);
       return true;
     case Fault::throttle:
       if (wide)
@@ -151,7 +168,10 @@ bool Holds::open_for(const Verdict& verdict, std::string_view own, LookupHash re
                    now);
       return true;
     case Fault::provider:
-      count_failure(verdict, now, probe);
+      if (wide && verdict.retry_after > kLongThrottle)
+        open_until(part, verdict.reason, now + verdict.retry_after, now);
+      else
+        count_failure(verdict, now, probe);
       return true;
     case Fault::none:
     case Fault::device:
@@ -167,7 +187,7 @@ void Holds::probe_lost(ProbeId probe, MonoTime now) {
   for (auto& [name, hold] : holds_) {
     if (hold.probe != probe) continue;
     hold.probe = {};
-    hold.probe_at = now + hold.interval;
+    hold.probe_at = std::max(now + hold.interval, hold.throttled_until);
   }
 }
 
@@ -180,13 +200,15 @@ void Holds::probe_unused(ProbeId probe) {
 void Holds::renewed(MonoTime now) {
   for (auto& [name, hold] : holds_) {
     if (hold.ends_by_itself) continue;
-    hold.probe_at = now;
+    hold.probe_at = std::max(now, hold.throttled_until);
     hold.probe = {};
     hold.interval = options_.probe_first;
   }
 }
 
 void Holds::reloaded(MonoTime now) {
+  for (auto& [name, hold] : holds_)
+    if (hold.throttled_until > now + kLongThrottle) hold.throttled_until = {};
   renewed(now);
   std::erase_if(holds_, [now](const auto& entry) {
     return entry.second.ends_by_itself && entry.second.probe_at > now + kLongThrottle;

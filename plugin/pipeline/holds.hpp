@@ -2,8 +2,8 @@
 // state.
 //
 // A hold opened by a fault (auth, configuration, a tripped breaker) is probed with one real
-// delivery: at once after credentials or configuration changed, else after 5 s, doubling to 60 s. A
-// hold opened by a throttle ends by itself.
+// delivery: at once after credentials or configuration changed, else after 5 s, doubling to 60 s,
+// and never before a time that the provider has named. A hold opened by a throttle ends by itself.
 #pragma once
 
 #include <array>
@@ -39,7 +39,8 @@ struct Hold {
   MonoTime probe_at{};
   Duration interval{};
   ProbeId probe{};              // of the delivery that is out; none when 0
-  bool ends_by_itself = false;  // at probe_at
+  bool ends_by_itself = false;  // at probe_at: it is a throttle and nothing else
+  MonoTime throttled_until{};   // no probe before: the provider has named the time
 };
 
 class Holds {
@@ -78,8 +79,10 @@ class Holds {
                 ProbeId probe);
   void count_failure(const Verdict& verdict, MonoTime now, ProbeId probe);
   [[nodiscard]] bool has_room_for(std::string_view part, MonoTime now);
-  void open_by(ProbeId probe, std::string part, Fault fault, std::string reason, MonoTime now);
-  void close(std::string_view part);
+  // `wait`: for so long at least, the provider says.
+  void open_by(ProbeId probe, std::string part, Fault fault, std::string reason, MonoTime now,
+               Duration wait = {});
+  void close(std::string_view part, MonoTime now);
   void open_until(std::string part, std::string reason, MonoTime until, MonoTime now);
   bool config_fault_spreads(LookupHash recipient, std::string_view part, MonoTime now);
 

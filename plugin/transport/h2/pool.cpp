@@ -233,9 +233,11 @@ void H2Pool::on_end_of_service(H2Connection& c, bool scolded, std::string reason
   const Duration lived = context_.now - *c.ready_at;
   const bool proven = lived >= kProven || (c.session().answered() && lived >= kTooShort);
   if (proven) failures_ = 0;
-  if (scolded || !proven) back_off();
   last_error_ = std::move(reason);
-  last_cause_ = Cause::connection_lost;
+  if (scolded || !proven) {
+    back_off();
+    last_cause_ = Cause::connection_lost;  // else it has served, and says nothing of the next one
+  }
   // In use: be ready for the next request. An idle provider may close as it likes.
   if (context_.now - last_used_ < kInUse) warm_ = true;
 }

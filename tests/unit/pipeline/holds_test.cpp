@@ -52,6 +52,71 @@ TEST(Holds, ALateVerdictOfTheSameFaultDoesNotStretchTheHold) {
   EXPECT_TRUE(h.may_start("", kStart + seconds(5)));
 }
 
+// ---- a provider that names a time is not asked before it --------------------------------------
+
+Verdict asked_to_wait(Fault fault, Duration wait) {
+  Verdict v = of(fault);
+  v.retry_after = wait;
+  return v;
+}
+
+TEST(Holds, ATimeThatAFaultNamesIsWaitedFor) {
+  Holds h;
+  h.report(asked_to_wait(Fault::auth, minutes(20)), "", kUser, kStart);
+  EXPECT_FALSE(h.may_start("", kStart + minutes(19)));
+  const auto probe = h.may_start("", kStart + minutes(20));
+  ASSERT_TRUE(probe);
+  h.report(asked_to_wait(Fault::auth, minutes(10)), "", kUser, kStart + minutes(20), *probe);
+  EXPECT_FALSE(h.may_start("", kStart + minutes(29)));
+  h.renewed(kStart + minutes(29));
+  EXPECT_TRUE(h.may_start("", kStart + minutes(29))) << "it was said of another credential";
+}
+
+TEST(Holds, AnOutageThatIsToLastForHoursIsAHold) {
+  Holds h;
+  EXPECT_TRUE(h.report(asked_to_wait(Fault::provider, minutes(90)), "", kUser, kStart));
+  EXPECT_FALSE(h.may_start("", kStart + minutes(89)));
+  EXPECT_TRUE(h.may_start("", kStart + minutes(90)));
+}
+
+TEST(Holds, AFaultDoesNotEndAThrottle) {
+  Holds h;
+  h.report(asked_to_wait(Fault::throttle, minutes(60)), "", kUser, kStart);
+  h.report(of(Fault::auth), "", kUser, kStart + seconds(1));  // it was under way
+  EXPECT_FALSE(h.may_start("", kStart + minutes(59)));
+  h.renewed(kStart + minutes(59));
+  EXPECT_FALSE(h.may_start("", kStart + minutes(59))) << "whose credential it is does not matter";
+  EXPECT_TRUE(h.may_start("", kStart + minutes(60)));
+}
+
+TEST(Holds, AProbeThatIsThrottledIsTheLastForAsLong) {
+  Holds h;
+  h.report(of(Fault::auth), "", kUser, kStart);
+  const auto probe = h.may_start("", kStart + seconds(5));
+  ASSERT_TRUE(probe);
+  h.report(asked_to_wait(Fault::throttle, minutes(60)), "", kUser, kStart + seconds(5), *probe);
+  EXPECT_FALSE(h.may_start("", kStart + minutes(59)));
+  EXPECT_TRUE(h.may_start("", kStart + minutes(61)));
+}
+
+TEST(Holds, WhatEndsTheFaultLeavesTheThrottle) {
+  Holds h;
+  h.report(asked_to_wait(Fault::throttle, minutes(60)), "", kUser, kStart);
+  h.report(of(Fault::auth), "", kUser, kStart + seconds(1));
+  h.report(fine(), "", kUser, kStart + seconds(2));  // it was under way, too
+  EXPECT_FALSE(h.may_start("", kStart + minutes(59)));
+  EXPECT_TRUE(h.may_start("", kStart + minutes(60)));
+  EXPECT_FALSE(h.held(kStart + minutes(60)));
+}
+
+TEST(Holds, ANewConfigurationEndsALongThrottleUnderAFault) {
+  Holds h;
+  h.report(asked_to_wait(Fault::throttle, minutes(90)), "", kUser, kStart);
+  h.report(of(Fault::auth), "", kUser, kStart + seconds(1));
+  h.reloaded(kStart + seconds(2));
+  EXPECT_TRUE(h.may_start("", kStart + seconds(2)));
+}
+
 // A module may make a name of each answer, a browser one of each subscription.
 TEST(Holds, PartsAreBounded) {
   Holds h;
