@@ -127,6 +127,24 @@ TEST(H2Pool, retires_by_age_after_its_successor_is_ready) {
   EXPECT_EQ(rig.server.totals().goaways, 1);
 }
 
+// A route would go past a provider that is away: one that closes what nobody uses is not.
+TEST(H2Pool, a_connection_that_has_served_may_be_closed_by_its_peer) {
+  Rig rig({}, [](H2Options& o) { o.ping_idle = 100h; });
+  ASSERT_TRUE(rig.connected());
+  ASSERT_TRUE(rig.submit("/ok", 1));
+  ASSERT_TRUE(rig.all_ended(1));
+  rig.clock.push(1min);
+  rig.server.close();
+  ASSERT_TRUE(rig.until([&] { return rig.state().connections == 0; }));
+  EXPECT_FALSE(rig.state().last_cause);
+  EXPECT_FALSE(rig.state().retry_at);
+  rig.for_a_while(20ms);
+  EXPECT_EQ(rig.server.totals().accepted, 1) << "nor is another made unasked";
+  ASSERT_TRUE(rig.submit("/ok", 2));
+  ASSERT_TRUE(rig.all_ended(2));
+  rig.expect_answered(2, 200);
+}
+
 TEST(H2Pool, pings_when_idle_and_stays_when_answered) {
   Rig rig({}, [](H2Options& o) { o.ping_idle = 1h; });
   ASSERT_TRUE(rig.connected());
