@@ -178,6 +178,12 @@ constexpr std::array kCommonKeys{
          .doc = "The most that is sent through this provider.",
          .reload = OnReload::now,
          .default_words = "no limit"}),
+    keys::rate<keys::Path<&C::device_rate_per_second>>(
+        {.path = "device_rate",
+         .doc = "The most that is sent to one token, number or address; what is more waits. A "
+                "provider that throttles one device is obeyed without it.",
+         .reload = OnReload::now,
+         .default_words = "no limit"}),
     keys::integer<keys::Path<&C::breaker_open_after>>(
         {.path = "breaker.open_after",
          .doc =

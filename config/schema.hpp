@@ -134,6 +134,7 @@ struct ProviderConfig {
   std::uint32_t connections = 1;
   std::uint32_t streams = 1000;  // per connection; the peer's limit counts too
   double rate_per_second = 0;    // 0: none
+  double device_rate_per_second = 0;
   std::uint32_t breaker_open_after = 20;
   Duration breaker_probe = std::chrono::seconds(5);
   TokenReuse reuse = TokenReuse::allow;

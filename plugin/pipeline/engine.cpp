@@ -46,6 +46,7 @@ Engine::Engine(const EngineDeps& deps, EngineOptions options, std::vector<ClassP
                                                       .queue = Dispatcher(classes_),
                                                       .holds = Holds(hold_options(c)),
                                                       .limiter = Limiter(c.rate_per_second),
+                                                      .pace = DevicePace(c.device_rate_per_second),
                                                       .app_scope = slot.provider->app_scope()});
     providers_.push_back(std::move(p));
   }
@@ -419,6 +420,7 @@ void Engine::reload(std::vector<ClassPolicy> classes, std::vector<ProviderSlot> 
     p.slot = providers[i];
     p.queue.set_priorities(classes_);
     p.limiter.set_rate(p.slot.config.rate_per_second);
+    p.pace.set_rate(p.slot.config.device_rate_per_second);
     p.holds.set_options(hold_options(p.slot.config));
     // Whoever reloads may have mended what no option shows: a key at the provider, the network.
     p.holds.reloaded(now_.mono);

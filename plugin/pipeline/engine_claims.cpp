@@ -127,6 +127,10 @@ void Engine::dispatch_one(ProviderIndex index, std::size_t room, std::size_t str
       claim(*d);  // the claim ends its row: no call, no room, no probe
       continue;
     }
+    if (const MonoTime at = p.pace.next(d->device, now_.mono); at > now_.mono) {
+      wait_again(*d, now_.wall + (at - now_.mono));
+      continue;
+    }
     if (!has_room_at_its_origin(p, *d, full)) {
       not_now.push_back(d->ticket);
       continue;
@@ -148,6 +152,7 @@ void Engine::dispatch_one(ProviderIndex index, std::size_t room, std::size_t str
     if (!start(p, *d)) continue;
     of_class.limiter.take();
     p.limiter.take();
+    p.pace.take(d->device, now_.mono);
     --room;
   }
   put_back(index, not_now);

@@ -13,6 +13,7 @@
 namespace sendonce {
 namespace {
 
+constexpr Duration kDeviceRest = std::chrono::seconds(1);  // when its provider names no time
 constexpr Duration kCopyRetry = std::chrono::seconds(1);
 constexpr Duration kCopyRefusedRetry = std::chrono::seconds(30);
 constexpr Duration kCredentialRetryFirst = std::chrono::seconds(1);
@@ -105,6 +106,8 @@ void Engine::judge_device(ProviderState& p, Delivery& d, const Verdict& verdict)
 void Engine::heed(ProviderState& p, Delivery& d, const Verdict& verdict) {
   if (verdict.scope == FaultScope::part) d.part = verdict.part;
   const ProbeId probe = std::exchange(d.probe, {});
+  if (verdict.fault == Fault::throttle && verdict.scope == FaultScope::device)
+    p.pace.rest(d.device, now_.mono + std::max(verdict.retry_after, kDeviceRest), now_.mono);
   if (is_of_old_credential(p, d, verdict)) return p.holds.probe_unused(probe);
   if (p.holds.report(verdict, d.part, d.message->recipient, now_.mono, probe))
     deps_.log.error("provider.held", {{"provider", p.slot.config.name},

@@ -14,6 +14,7 @@
 #include "config/schema.hpp"
 #include "plugin/core/clock.hpp"
 #include "plugin/pipeline/counters.hpp"
+#include "plugin/pipeline/device_pace.hpp"
 #include "plugin/pipeline/dispatcher.hpp"
 #include "plugin/pipeline/holds.hpp"
 #include "plugin/pipeline/hygiene.hpp"
@@ -46,6 +47,7 @@ struct ProviderState {
   Holds holds;
   Hygiene hygiene{};
   Limiter limiter{};
+  DevicePace pace{};
   ProviderCounters counters{};
   std::size_t reserved = 0;  // claims under way that will want room
   std::map<std::string, std::size_t, std::less<>> reserved_at{};  // the same by origin

@@ -26,6 +26,12 @@ void Limiter::take() {
   if (per_second_ > 0) tokens_ -= 1;
 }
 
+bool Limiter::full(MonoTime now) {
+  if (per_second_ <= 0) return true;
+  refill(now);
+  return tokens_ >= burst();
+}
+
 MonoTime Limiter::next(MonoTime now) {
   if (allows(now)) return now;
   const std::chrono::duration<double> missing((1 - tokens_) / per_second_);

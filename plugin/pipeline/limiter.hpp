@@ -15,6 +15,7 @@ class Limiter {
   void take();                              // after allows()
   // When the next token will be there; `now` when one is.
   [[nodiscard]] MonoTime next(MonoTime now);
+  [[nodiscard]] bool full(MonoTime now);  // nothing is known of it that a new one would not know
 
  private:
   [[nodiscard]] double burst() const { return per_second_ > 1 ? per_second_ : 1; }
