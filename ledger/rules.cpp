@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plugin/core/assert.hpp"
+#include "plugin/core/text.hpp"
 
 namespace sendonce {
 namespace {
@@ -306,6 +307,7 @@ SettleDecision settle_late(Row&& row, const Settlement& settlement, const RuleCo
 
 std::string printable(std::string_view text, std::size_t max) {
   std::string out(text.substr(0, max));
+  if (is_plain_ascii(out, true)) return out;
   for (char& c : out) {
     if (c < ' ' || c > '~') c = '?';
   }

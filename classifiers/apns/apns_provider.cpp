@@ -54,10 +54,8 @@ constexpr std::array<PushType, 11> kPushTypes{{
 }};
 
 bool is_normal(std::string_view token) {
-  bool lower_hex = !token.empty() && token.size() <= kTokenMax && token.size() % 2 == 0;
-  for (const char c : token)
-    lower_hex = lower_hex && c != 0 && c == kLowerHex[static_cast<unsigned char>(c)];
-  return lower_hex;
+  return !token.empty() && token.size() <= kTokenMax && token.size() % 2 == 0 &&
+         is_lower_hex(token);
 }
 
 std::string_view type_by_topic(std::string_view topic) {
@@ -131,6 +129,7 @@ class ApnsProvider final : public Provider {
 };
 
 Result<Destination> ApnsProvider::normal_form(const Target& target) const {
+  if (is_normal(target.destination.expose())) return target.destination;
   std::string token = target.destination.expose();
   if (token.empty()) return fail(Errc::invalid, "token is empty");
   if (token.size() > kTokenMax) return fail(Errc::invalid, "token is longer than 4096 digits");

@@ -13,11 +13,21 @@ namespace sendonce {
 namespace {
 
 constexpr std::string_view kHexDigits = "0123456789abcdef";
+constexpr auto kHexPairs = [] {  // of each byte
+  std::array<std::array<char, 2>, 256> pairs{};
+  for (std::size_t b = 0; b < pairs.size(); ++b)
+    pairs[b] = {kHexDigits[b >> 4U], kHexDigits[b & 15U]};
+  return pairs;
+}();
 constexpr std::string_view kBase64Url =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 std::uint32_t byte_at(std::string_view bytes, std::size_t i) {
   return i < bytes.size() ? static_cast<std::uint8_t>(bytes[i]) : 0U;
+}
+
+char base64url_digit(std::uint32_t bits) {  // of the lowest six
+  return kBase64Url[bits & 63U];
 }
 
 int hex_value(char c) {
@@ -119,9 +129,8 @@ void put_digits(std::string& out, std::size_t at, std::size_t count, std::uint64
 
 void append_hex(std::string& out, std::string_view bytes) {
   for (const char c : bytes) {
-    const auto b = static_cast<std::uint8_t>(c);
-    out.push_back(kHexDigits[b >> 4U]);
-    out.push_back(kHexDigits[b & 15U]);
+    const auto& pair = kHexPairs[static_cast<std::uint8_t>(c)];
+    out.append(pair.data(), pair.size());
   }
 }
 
@@ -130,6 +139,46 @@ std::string hex(std::string_view bytes) {
   out.reserve(bytes.size() * 2);
   append_hex(out, bytes);
   return out;
+}
+
+bool is_plain_ascii(std::string_view text, bool spaces) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101U;
+  const std::uint64_t least = spaces ? 0x20 : 0x21;
+  std::uint64_t marks = 0;
+  const auto look = [&marks, least](std::uint64_t eight) {
+    marks |= (eight - kOnes * least) | (eight + kOnes) | eight;  // too low, DEL, not ASCII
+  };
+  std::uint64_t eight = 0;
+  std::size_t at = 0;
+  for (; at + sizeof eight <= text.size(); at += sizeof eight) {
+    std::memcpy(&eight, text.data() + at, sizeof eight);
+    look(eight);
+  }
+  if (at > 0) {  // the last eight, some of them for the second time
+    std::memcpy(&eight, text.data() + text.size() - sizeof eight, sizeof eight);
+    look(eight);
+  } else {
+    for (const char c : text) look(kOnes * static_cast<std::uint8_t>(c));
+  }
+  return (marks & (kOnes * 0x80)) == 0;
+}
+
+bool is_lower_hex(std::string_view text) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101U;
+  constexpr std::uint64_t kHighs = kOnes * 0x80;
+  // Eight bytes at a time: the high bit of each that is a digit stays set in `good`.
+  std::uint64_t good = kHighs;
+  const auto look = [&good](std::string_view eight_bytes) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, eight_bytes.data(), sizeof eight);
+    const auto from = [eight](std::uint64_t least) { return eight + kOnes * (0x80 - least); };
+    good &= ((from('0') & ~from('9' + 1)) | (from('a') & ~from('f' + 1))) & ~eight;
+  };
+  for (; text.size() >= 8; text.remove_prefix(8)) look(text);
+  std::array<char, 8> last{'0', '0', '0', '0', '0', '0', '0', '0'};
+  text.copy(last.data(), text.size());
+  look({last.data(), last.size()});
+  return (good & kHighs) == kHighs;
 }
 
 std::optional<std::string> unhex(std::string_view text) {
@@ -146,18 +195,29 @@ std::optional<std::string> unhex(std::string_view text) {
 }
 
 void append_base64url(std::string& out, std::string_view bytes) {
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::uint32_t group =
-        byte_at(bytes, i) << 16U | byte_at(bytes, i + 1) << 8U | byte_at(bytes, i + 2);
-    const std::array<char, 4> digits{kBase64Url[group >> 18U], kBase64Url[group >> 12U & 63U],
-                                     kBase64Url[group >> 6U & 63U], kBase64Url[group & 63U]};
-    out.append(digits.data(), std::min<std::size_t>(bytes.size() - i, 3) + 1);
-  }
+  const std::size_t before = out.size();
+  const std::size_t after = before + (bytes.size() * 4 + 2) / 3;
+  out.resize_and_overwrite(after, [&](char* data, std::size_t /*size*/) {
+    char* to = data + before;
+    std::size_t i = 0;
+    const auto group_at = [&bytes](std::size_t at) {
+      return byte_at(bytes, at) << 16U | byte_at(bytes, at + 1) << 8U | byte_at(bytes, at + 2);
+    };
+    for (; i + 3 <= bytes.size(); i += 3, to += 4) {
+      const std::uint32_t group = group_at(i);
+      to[0] = base64url_digit(group >> 18U);
+      to[1] = base64url_digit(group >> 12U);
+      to[2] = base64url_digit(group >> 6U);
+      to[3] = base64url_digit(group);
+    }
+    for (unsigned shift = 18; to != data + after; shift -= 6)
+      *to++ = base64url_digit(group_at(i) >> shift);
+    return after;
+  });
 }
 
 std::string base64url(std::string_view bytes) {
   std::string out;
-  out.reserve((bytes.size() * 4 + 2) / 3);
   append_base64url(out, bytes);
   return out;
 }
@@ -191,8 +251,8 @@ std::string_view write_uuid(std::span<char, kUuidSize> out,
   char* to = out.data();
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) *to++ = '-';
-    *to++ = kHexDigits[bytes[i] >> 4U];
-    *to++ = kHexDigits[bytes[i] & 15U];
+    std::memcpy(to, kHexPairs[bytes[i]].data(), 2);
+    to += 2;
   }
   return {out.data(), out.size()};
 }

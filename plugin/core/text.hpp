@@ -12,8 +12,13 @@
 
 namespace sendonce {
 
+// Whether every byte is ASCII above the controls and, unless spaces may be in it, the space: what
+// nearly all texts are, seen eight bytes at a time.
+[[nodiscard]] bool is_plain_ascii(std::string_view text, bool spaces);
+
 void append_hex(std::string& out, std::string_view bytes);
 [[nodiscard]] std::string hex(std::string_view bytes);
+[[nodiscard]] bool is_lower_hex(std::string_view text);  // digits alone, or nothing
 // Lower or upper case; empty when `text` is not an even run of hex digits.
 [[nodiscard]] std::optional<std::string> unhex(std::string_view text);
 [[nodiscard]] inline std::string short_key(const Key& key) {

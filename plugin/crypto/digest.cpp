@@ -47,10 +47,14 @@ void Sha256::update_field(std::string_view bytes) {
   const auto n = static_cast<std::uint32_t>(bytes.size());
   const std::array<char, 4> size{static_cast<char>(n >> 24U), static_cast<char>(n >> 16U),
                                  static_cast<char>(n >> 8U), static_cast<char>(n)};
-  if (size.size() > gathered_.size() - size_) flush();
-  std::memcpy(gathered_.data() + size_, size.data(), size.size());
-  size_ += size.size();
-  update(bytes);
+  if (bytes.size() + size.size() > gathered_.size() - size_) {
+    update({size.data(), size.size()});
+    return update(bytes);
+  }
+  char* const to = gathered_.data() + size_;
+  std::memcpy(to, size.data(), size.size());
+  bytes.copy(to + size.size(), bytes.size());
+  size_ += size.size() + bytes.size();
 }
 
 Sha256Digest Sha256::finish() {

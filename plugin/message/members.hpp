@@ -18,12 +18,28 @@ class MemberSet {
 
   // The position of `name` among the allowed ones. invalid: not allowed there (the text has the
   // nearest name, or all of them), or met before. `object` is where the object stands.
-  [[nodiscard]] Result<std::size_t> meet(std::string_view name, const JsonPath& object);
+  [[nodiscard]] Result<std::size_t> meet(std::string_view name, const JsonPath& object) {
+    const std::size_t position = find(name);
+    if (position == allowed_.size() || has(position)) return refuse(name, object);
+    met_ |= std::uint64_t{1} << position;
+    next_ = position + 1;
+    return position;
+  }
 
   [[nodiscard]] bool has(std::size_t position) const { return (met_ >> position & 1U) != 0; }
 
  private:
-  [[nodiscard]] std::size_t find(std::string_view name) const;
+  [[nodiscard]] std::size_t find(std::string_view name) const {
+    std::size_t at = next_;
+    for (std::size_t looked = 0; looked < allowed_.size(); ++looked, ++at) {
+      if (at >= allowed_.size()) at = 0;
+      const std::string_view candidate = allowed_[at];
+      if (candidate.size() == name.size() && candidate.front() == name.front() && candidate == name)
+        return at;
+    }
+    return allowed_.size();
+  }
+  [[nodiscard]] std::unexpected<Error> refuse(std::string_view name, const JsonPath& object) const;
 
   std::span<const std::string_view> allowed_;
   std::uint64_t met_ = 0;

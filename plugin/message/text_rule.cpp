@@ -1,7 +1,8 @@
 #include "plugin/message/text_rule.hpp"
 
 #include <array>
-#include <cstring>
+
+#include "plugin/core/text.hpp"
 
 namespace sendonce {
 namespace {
@@ -30,30 +31,6 @@ constexpr auto kAlphabets = [] {
   for (unsigned byte = 0; byte < table.size(); ++byte) table[byte] = alphabets_of(byte);
   return table;
 }();
-
-// Whether every byte is ASCII above the controls and, unless spaces may be in it, the space: what
-// nearly all strings are, seen eight bytes at a time.
-bool is_plain_ascii(std::string_view text, bool spaces) {
-  constexpr std::uint64_t kOnes = 0x0101010101010101U;
-  const std::uint64_t least = spaces ? 0x20 : 0x21;
-  std::uint64_t marks = 0;
-  const auto look = [&marks, least](std::uint64_t eight) {
-    marks |= (eight - kOnes * least) | (eight + kOnes) | eight;  // too low, DEL, not ASCII
-  };
-  std::uint64_t eight = 0;
-  std::size_t at = 0;
-  for (; at + sizeof eight <= text.size(); at += sizeof eight) {
-    std::memcpy(&eight, text.data() + at, sizeof eight);
-    look(eight);
-  }
-  if (at > 0) {  // the last eight, some of them for the second time
-    std::memcpy(&eight, text.data() + text.size() - sizeof eight, sizeof eight);
-    look(eight);
-  } else {
-    for (const char c : text) look(kOnes * static_cast<std::uint8_t>(c));
-  }
-  return (marks & (kOnes * 0x80)) == 0;
-}
 
 // Of UTF-8: a C1 control is 0xC2 and then 0x80 to 0x9F.
 bool has_c1(std::string_view text) {

@@ -18,6 +18,7 @@
 
 #include "plugin/core/clock.hpp"
 #include "plugin/core/ids.hpp"
+#include "plugin/core/prefetch.hpp"
 #include "plugin/core/verdict.hpp"
 
 namespace sendonce {
@@ -67,11 +68,13 @@ class Headers {
   void add(std::string_view header_name, std::string_view value, bool never_index = false);
   void reserve(std::size_t fields, std::size_t bytes);  // names and values
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return packed_.size(); }  // as stored here
   [[nodiscard]] Iterator begin() const noexcept { return Iterator(packed_); }
   [[nodiscard]] Iterator end() const noexcept { return Iterator({}); }
   [[nodiscard]] View operator[](std::size_t i) const noexcept;
   [[nodiscard]] std::optional<std::string_view> find(std::string_view header_name) const noexcept;
   void clear() noexcept;
+  void prefetch() const noexcept { prefetch_text(packed_); }
 
  private:
   std::string packed_{};  // a Prefix and the two texts for each field

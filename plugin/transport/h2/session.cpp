@@ -8,12 +8,14 @@
 #include <nghttp2/nghttp2.h>
 
 #include "plugin/core/crash_point.hpp"
+#include "plugin/core/prefetch.hpp"
 
 namespace sendonce {
 namespace {
 
 constexpr std::size_t kFrameHeader = 9;         // RFC 9113 4.1
 constexpr std::size_t kChunk = 16 * 1024;       // one TLS record
+constexpr std::size_t kLeastMaxFrame = 16384;   // any peer takes it, RFC 9113 4.2
 constexpr std::int32_t kLocalWindow = 1 << 22;  // answers of all streams together, per round trip
 constexpr std::size_t kGoAwayText = 120;
 constexpr std::size_t kFewFields = 4;  // of an answer; few have more
@@ -43,9 +45,15 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-bool is_late(const HttpRequest& request, const Clock& clock) {
-  return (request.not_after_wall != WallTime::max() && clock.wall() > request.not_after_wall) ||
-         (request.not_after_mono != MonoTime::max() && clock.mono() > request.not_after_mono);
+// Of calls that have waited for long enough to leave the caches: the texts of the next one, and
+// the one after that.
+void prefetch_followers(const Call& call) {
+  if (call.next == nullptr) return;
+  const HttpRequest& request = call.next->request;
+  request.headers.prefetch();
+  prefetch_text(request.path);
+  prefetch_text(request.body);
+  if (call.next->next != nullptr) prefetch(call.next->next->request);
 }
 
 // Not an answer that leaves the credential in doubt.
@@ -67,6 +75,7 @@ Effect proven_effect(const Progress& progress, bool refused, bool acts_on_whole)
 // The header fields of the request that is being started; kept for its memory.
 struct H2Session::Fields {
   std::vector<nghttp2_nv> list{};
+  std::size_t used = 0;
 };
 
 // The C side of nghttp2.
@@ -251,29 +260,62 @@ bool H2Session::fits(const Call& call) const {
 void H2Session::build_fields(Call& call) {
   const HttpRequest& request = call.request;
   std::vector<nghttp2_nv>& fields = fields_->list;
-  fields.resize(4 + request.headers.size() + (request.body.empty() ? 0 : 1));
+  own_fields_.clear();
+  fields.resize(std::max(fields.size(), 5 + request.headers.size()));
   auto to = fields.begin();
   *to++ = field(":method", request.method);
   *to++ = field(":scheme", "https");
   *to++ = field(":authority", options_.authority);
   *to++ = field(":path", request.path);
-  for (const Headers::View h : request.headers) *to++ = field(h.name, h.value, h.never_index);
-  if (request.body.empty()) return;
-  char* const begin = call.length.data();
-  const auto end = std::to_chars(begin, begin + call.length.size(), request.body.size());
-  *to = field("content-length", {begin, static_cast<std::size_t>(end.ptr - begin)});
+  const bool fits_a_frame = request.path.size() + request.headers.bytes() <= OwnFields::kMostBytes;
+  for (const Headers::View h : request.headers) {
+    if (fits_a_frame && OwnFields::takes(h))
+      own_fields_.add(h);
+    else
+      *to++ = field(h.name, h.value, h.never_index);
+  }
+  if (!request.body.empty()) {
+    char* const begin = call.length.data();
+    const auto end = std::to_chars(begin, begin + call.length.size(), request.body.size());
+    *to++ = field("content-length", {begin, static_cast<std::size_t>(end.ptr - begin)});
+  }
+  fields_->used = static_cast<std::size_t>(to - fields.begin());
+}
+
+void H2Session::write(std::span<const std::uint8_t> frame) {
+  const bool begins = writing_ != nullptr && !writing_->offered;
+  mark_offered(frame);
+  out_.insert(out_.end(), frame.begin(), frame.end());
+  if (begins && writing_->offered && !own_fields_.packed().empty()) add_own_fields(frame.size());
+}
+
+// Behind the fields of the HEADERS that have just been written.
+void H2Session::add_own_fields(std::size_t frame_size) {
+  const std::span<const std::uint8_t> own = own_fields_.packed();
+  std::uint8_t* const header = out_.data() + out_.size() - frame_size;
+  const std::size_t payload = frame_size - kFrameHeader + own.size();
+  SO_ASSERT(header[3] == NGHTTP2_HEADERS && payload <= kLeastMaxFrame);
+  SO_ASSERT((header[4] & NGHTTP2_FLAG_END_HEADERS) != 0 && (header[4] & NGHTTP2_FLAG_PADDED) == 0);
+  header[0] = static_cast<std::uint8_t>(payload >> 16U);
+  header[1] = static_cast<std::uint8_t>(payload >> 8U);
+  header[2] = static_cast<std::uint8_t>(payload);
+  out_.insert(out_.end(), own.begin(), own.end());
+  own_fields_.clear();
 }
 
 // nghttp2's before_frame_send callback cannot be used to hold back a request that has become too
 // late: the header block is packed by then, and the peer's HPACK table would lose step with ours.
 // Here nothing has been packed, and the HEADERS are the very next frame.
-H2Session::Started H2Session::start_next() {
+H2Session::Started H2Session::start_next(const Moment& now) {
   if (waiting_.empty() || capacity() == 0) return Started::no;
+  // Should nghttp2 ever keep a HEADERS back, our fields of it must not be taken for the next one's.
+  if (writing_ != nullptr && !writing_->offered) return Started::no;
   Call& call = *waiting_.front();
   if (!fits(call)) return Started::no;
   const HttpRequest& request = call.request;
+  prefetch_followers(call);
   waiting_.remove(call);
-  if (is_late(request, clock_)) {
+  if (now.wall > request.not_after_wall || now.mono > request.not_after_mono) {
     end_unsent(call, Cause::not_started, "its deadline came before its first frame");
     return Started::dropped;
   }
@@ -281,7 +323,7 @@ H2Session::Started H2Session::start_next() {
   nghttp2_data_provider body{};
   body.read_callback = Callbacks::read_body;
   const std::int32_t stream =
-      nghttp2_submit_request(nghttp2_.get(), nullptr, fields_->list.data(), fields_->list.size(),
+      nghttp2_submit_request(nghttp2_.get(), nullptr, fields_->list.data(), fields_->used,
                              request.body.empty() ? nullptr : &body, &call);
   if (stream == NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE) {  // 2^30 requests: it has served
     waiting_.push_front(call);
@@ -304,19 +346,19 @@ H2Session::Started H2Session::start_next() {
 void H2Session::fill(std::size_t& quota) {
   out_.clear();
   out_taken_ = 0;
+  // For all that go into one write: they leave together.
+  const Moment now{clock_.wall(), clock_.mono()};
   while (out_.size() < kChunk) {
     const std::uint8_t* data = nullptr;
     const ssize_t n = nghttp2_session_mem_send(nghttp2_.get(), &data);
     if (n > 0) {
-      const std::span frame(data, static_cast<std::size_t>(n));
-      mark_offered(frame);
-      out_.insert(out_.end(), frame.begin(), frame.end());
+      write(std::span(data, static_cast<std::size_t>(n)));
       continue;
     }
     SO_ASSERT(n == 0 || n == NGHTTP2_ERR_NOMEM || n == NGHTTP2_ERR_CALLBACK_FAILURE);
     if (n < 0) leaving_ = true;
     if (n < 0 || quota == 0) return;
-    const Started started = start_next();
+    const Started started = start_next(now);
     if (started == Started::no) return;
     if (started == Started::yes) --quota;
   }
@@ -345,7 +387,7 @@ void H2Session::mark_offered(std::span<const std::uint8_t> frame) {
                            0x7fffffffU;
   if (id == 0) return;
   const auto stream = static_cast<std::int32_t>(id);
-  Call* call = writing_ != nullptr && writing_->stream == stream ? writing_ : of_stream(stream);
+  Call* call = of_stream(stream);
   if (call == nullptr) return;
   call->offered = true;
   const std::uint8_t type = frame[3];
@@ -373,12 +415,14 @@ bool H2Session::input(std::span<const std::uint8_t> bytes) {
 }
 
 Call* H2Session::of_stream(std::int32_t stream) const {
+  for (Call* const likely : {reading_, writing_})
+    if (likely != nullptr && likely->stream == stream) return likely;
   return static_cast<Call*>(nghttp2_session_get_stream_user_data(nghttp2_.get(), stream));
 }
 
 // The peer has said all. If we have not, it wants no more of it (RFC 9113 8.1).
 void H2Session::answer_ended(std::int32_t stream) {
-  Call* call = reading_ != nullptr && reading_->stream == stream ? reading_ : of_stream(stream);
+  Call* call = of_stream(stream);
   if (call == nullptr) return;
   call->answer_complete = true;
   if (!call->complete) reset_and_end(*call, Cause::reset, NGHTTP2_NO_ERROR, "answered early");

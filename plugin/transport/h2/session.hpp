@@ -17,6 +17,7 @@
 #include "plugin/core/clock.hpp"
 #include "plugin/transport/answer_limits.hpp"
 #include "plugin/transport/h2/call.hpp"
+#include "plugin/transport/h2/own_fields.hpp"
 
 struct nghttp2_session;
 
@@ -99,13 +100,19 @@ class H2Session {
   struct Fields;
   friend struct Callbacks;
   enum class Started : std::uint8_t { yes, no, dropped };
+  struct Moment {
+    WallTime wall{};
+    MonoTime mono{};
+  };
 
   [[nodiscard]] std::size_t stream_limit() const;
   [[nodiscard]] Call* of_stream(std::int32_t stream) const;
   void fill(std::size_t& quota);
-  Started start_next();
+  Started start_next(const Moment& now);
   [[nodiscard]] bool fits(const Call& call) const;
   void build_fields(Call& call);
+  void write(std::span<const std::uint8_t> frame);
+  void add_own_fields(std::size_t frame_size);
   void mark_offered(std::span<const std::uint8_t> frame);
   void answer_ended(std::int32_t stream);
   void detach(Call& call);
@@ -126,6 +133,7 @@ class H2Session {
   std::vector<std::uint8_t> out_{};
   std::size_t out_taken_ = 0;
   std::unique_ptr<Fields> fields_;
+  OwnFields own_fields_{};  // of the call whose HEADERS come next
   std::unique_ptr<GoAway> goaway_{};
   bool preface_seen_ = false;
   bool request_ended_ = false;  // the last of a request is in out_

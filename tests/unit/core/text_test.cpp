@@ -48,6 +48,20 @@ TEST(ShortKey, IsEightDigits) {
 }
 
 // RFC 4648 10, without padding.
+// Every byte at every place among nine, so that it is seen in a whole word and in what is left.
+TEST(Text, lower_hex_is_digits_and_a_to_f) {
+  EXPECT_TRUE(is_lower_hex(""));
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const auto c = static_cast<char>(byte);
+    const bool digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    for (std::size_t at = 0; at < 9; ++at) {
+      std::string text = "0123cdef9";
+      text[at] = c;
+      EXPECT_EQ(is_lower_hex(text), digit) << byte << " at " << at;
+    }
+  }
+}
+
 TEST(Base64Url, TestVectors) {
   EXPECT_EQ(base64url(""), "");
   EXPECT_EQ(base64url("f"), "Zg");
