@@ -36,11 +36,12 @@ Result<std::optional<StartFrom>> start_from(const std::string& text) {
   return StartFrom{.kind = StartFrom::Kind::time, .time = *time};
 }
 
-Result<void> check_names(const Config& config, const std::vector<std::string>& adopt) {
-  for (const std::string& name : adopt) {
+Result<void> check_names(const Config& config, const std::string& option,
+                         const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
     if (name == kReportsLane && reports_lane(config)) continue;
     if (std::ranges::find(config.classes, name, &ClassConfig::name) == config.classes.end())
-      return fail(Errc::invalid, "--adopt: no [class." + name + "] in the configuration");
+      return fail(Errc::invalid, option + ": no [class." + name + "] in the configuration");
   }
   return {};
 }
@@ -122,7 +123,8 @@ Result<void> change_ledger(const Config& config, const SetupOptions& options, co
 }
 
 Result<void> run(const Config& config, const SetupOptions& options, ConnectionOptions connection) {
-  SO_CHECK(check_names(config, options.adopt));
+  SO_CHECK(check_names(config, "--adopt", options.adopt));
+  SO_CHECK(check_names(config, "--recreate", options.recreate));
   SO_TRY(const std::optional<StartFrom> from, start_from(options.from));
   SO_TRY(const FoundLedger ledger, options.restored ? renewed_ledger(config, options.report)
                                                     : find_ledger(config, options.dry_run));
@@ -152,6 +154,9 @@ SetupRequest setup_request(const Config& config, std::string ledger_id, const Se
   const auto adopted = [&](std::string_view name) {
     return options.restored || std::ranges::find(options.adopt, name) != options.adopt.end();
   };
+  const auto anew = [&](std::string_view name) {
+    return std::ranges::find(options.recreate, name) != options.recreate.end();
+  };
   for (const ClassConfig& c : config.classes)
     r.consumers.push_back({.class_name = c.name,
                            .stream = c.stream,
@@ -160,7 +165,8 @@ SetupRequest setup_request(const Config& config, std::string ledger_id, const Se
                            .ack_wait = c.ack_wait,
                            .max_ack_pending = c.max_ack_pending,
                            .from = from,
-                           .adopt = adopted(c.name)});
+                           .adopt = adopted(c.name),
+                           .recreate = anew(c.name)});
   if (const auto reports = reports_lane(config))
     r.consumers.push_back({.class_name = std::string(kReportsLane),
                            .stream = config.devices.stream,
@@ -170,6 +176,7 @@ SetupRequest setup_request(const Config& config, std::string ledger_id, const Se
                            .max_ack_pending = 1,
                            .from = from,
                            .adopt = adopted(kReportsLane),
+                           .recreate = anew(kReportsLane),
                            .holds = "reports about devices",
                            .shared = true});
   r.streams =
