@@ -9,9 +9,9 @@ Usage: packaging/test/deb.sh [OPTIONS]
 
 Makes roots with debootstrap and boots them (systemd-nspawn). In the first a new operator follows
 docs/operations.md with the commands that are printed there, from the installation to the page, and
-repairs staged faults with those that `sendonce doctor` prints. In the second the packages are
-installed as an older version: start, deliver, suppress a duplicate, reload, refuse a reload,
-kill -9, watchdog, upgrade with a ledger in place, remove, purge. Needs root.
+repairs staged faults with those that `sendonce doctor` prints, and restores a backup. In the second
+the packages are installed as an older version: start, deliver, suppress a duplicate, reload, refuse
+a reload, kill -9, watchdog, upgrade with a ledger in place, remove, purge. Needs root.
 
   --debs DIR     the packages of packaging/build.sh deb (default: build/packages)
   --suite NAME   bookworm or trixie (default: this machine's release)
@@ -182,12 +182,14 @@ test_operator() {
   fresh "$clean" curl procps
   used "$clean"
   say "$suite: a new operator"
-  apt "$root" install --download-only nats-server "/opt/test/new/$(cd "$debs" && ls libsendonce0_*.deb)" \
-    "/opt/test/new/$(cd "$debs" && ls sendonce_*.deb)"
+  local packages
+  packages=$(cd "$root" && ls opt/test/new/*.deb)
+  # shellcheck disable=SC2086
+  apt "$root" install --download-only nats-server $(printf '/%s ' $packages)
   printf 'APT::Get::Assume-Yes "true";\n' >"$root/etc/apt/apt.conf.d/99yes"
   boot
   for part in install first_run page healthy jetstream_off store_in_tmp no_key wrong_key consumer \
-    push_consumer full_map; do
+    push_consumer full_map backup; do
     inside operator "$part"
   done
   power_off

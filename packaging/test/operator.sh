@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Inside the root that packaging/test/deb.sh has made: a new operator, who types what is printed. The
-# commands of docs/operations.md are taken from it, those that repair a fault from `sendonce doctor`.
+# Inside the root that packaging/test/deb.sh has made: a new operator, who types what is printed.
+# The commands of docs/operations.md are taken from it, those that repair a fault from what
+# `sendonce doctor` prints.
 set -euo pipefail
 part=${1:?which part}
 . "$(dirname "${BASH_SOURCE[0]}")/guest_tools.sh"
@@ -12,7 +13,7 @@ patience=300 # seconds, from the installation to the page
 
 # blocks FROM TO: the code blocks between two lines, as $steps/NUMBER.LANGUAGE.
 blocks() {
-  mkdir -p "$steps"
+  rm -rf "$steps" && mkdir -p "$steps"
   awk -v from="$1" -v to="$2" -v place="$steps" '
     $0 == to { exit }
     $0 == from { there = 1 }
@@ -38,21 +39,28 @@ part_install() {
 look() { grep -- "^$1" "$steps/look.sh" | bash; }
 shows() { look "$1" 2>&1 | grep -qE -- "$2"; }
 duplicates_are() { # in the table of the status
-  [ "$(look "sendonce status" | awk '$1 == "class" { for (i = 1; i <= NF; ++i) if ($i == "duplicates") at = i }
+  [ "$(look "sendonce status" | awk '
+    $1 == "class" { for (i = 1; i <= NF; ++i) if ($i == "duplicates") at = i }
     $1 == "orders" { print $at }')" = "$1" ]
+}
+
+# typed STEP WHAT: a block, as printed.
+typed() {
+  bash -e "$steps/$1" >/opt/test/said 2>&1 || {
+    cat "$steps/$1" /opt/test/said >&2
+    bad "$2"
+  }
+  good "$2"
 }
 
 part_first_run() {
   local ours='^(sendonce (inspect|status|page)|curl) '
   grep -vE "$ours" "$steps/5.sh" >"$steps/do.sh"
   grep -E "$ours" "$steps/5.sh" >"$steps/look.sh"
-  bash -e "$steps/2.sh" || bad "$(cat "$steps/2.sh")"
-  good "NATS"
-  bash -e "$steps/3.sh" 2>/opt/test/said || { cat /opt/test/said >&2 && bad "$(cat "$steps/3.sh")"; }
-  good "a provider"
+  typed 2.sh "NATS"
+  typed 3.sh "a provider to test against"
   cp "$steps/4.toml" "$config"
-  bash -e "$steps/do.sh" >/opt/test/said 2>&1 || { cat /opt/test/said >&2 && bad "$(cat "$steps/do.sh")"; }
-  good "start, and one delivery, published twice"
+  typed do.sh "start, and one delivery, published twice"
   soon 10 "accepted, with a receipt" shows "sendonce inspect" accepted
   soon 10 "one duplicate suppressed" duplicates_are 1
   soon 5 "metrics: one accepted" shows curl 'outcomes_total\{class="orders",outcome="accepted"\} 1$'
@@ -211,8 +219,8 @@ batch() { # NUMBER: an event for 500 devices
   for n in $(seq $((1000 * $1)) $((1000 * $1 + 499))); do
     targets+=",{\"provider\":\"apns\",\"token\":\"$(token "$n")\"}"
   done
-  printf '{"event_id":"batch%s","recipient":"u","channel":"push","template":"t","targets":[%s],"notification":{"title":"T"}}' \
-    "$1" "${targets:1}"
+  printf '{"event_id":"batch%s","recipient":"u","channel":"push","template":"t",' "$1"
+  printf '"targets":[%s],"notification":{"title":"T"}}' "${targets:1}"
 }
 is_full() { sendonce status --json | grep -q '"claims_stopped":true'; }
 part_full_map() {
@@ -228,6 +236,42 @@ part_full_map() {
   good "full after $n events for 500 devices"
   repaired ledger.map 106
   soon 120 "what waited is delivered" state_is "batch$n" accepted
+}
+
+# docs/operations.md, "Backups", as printed.
+part_backup() {
+  blocks "### Backups" "### Changing keys"
+  is "blocks of the document" "1.sh 2.sh" "$(cd "$steps" && echo *)"
+  publish 300
+  soon 30 "sent before the backup" state_is e300 accepted
+  (for n in $(seq 301 340); do publish "$n"; done) &
+  typed 1.sh "a backup while it sends, verified"
+  wait $!
+  publish 350
+  soon 60 "sent after the backup" state_is e350 accepted
+  local place at damaged=/var/backups/damaged
+  place=$(echo /var/backups/sendonce-*)
+  cp -r "$place" "$damaged"
+  at=$(grep -abo -m 1 e300 "$damaged/data.mdb" | head -n 1 | cut -d: -f1)
+  printf 'f' | dd of="$damaged/data.mdb" bs=1 seek="$at" conv=notrunc status=none
+  local code=0
+  sendonce ledger verify "$damaged" >/dev/null 2>&1 || code=$?
+  is "a flipped bit is found" 74 "$code"
+  grep 'systemctl stop' "$steps/2.sh" >"$steps/stop.sh"
+  grep '^sendonce' "$steps/2.sh" >"$steps/restore.sh"
+  typed stop.sh "the ledger is lost"
+  publish 350 # sent after the backup, and nobody knows
+  typed restore.sh "restored"
+  has "the document has what restore prints" \
+    "$(grep -o 'sendonce setup --adopt.*' /opt/test/said)" "$(tr -s ' ' <"$steps/2.sh")"
+  systemctl start "$unit" || bad "it does not start on the restored ledger"
+  soon 30 "ready" is_ready
+  soon 60 "what may have been sent is not sent again" state_is e350 unknown
+  has "the provider has seen it once" '"accepted":1' "$(copies 350)"
+  publish 300
+  soon 30 "what the backup knows is suppressed" counter_is duplicates_suppressed 1
+  is_well || { cat /opt/test/doctor >&2 && bad "doctor finds something"; }
+  good "doctor finds nothing"
 }
 
 "part_$part"
