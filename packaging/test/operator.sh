@@ -109,34 +109,24 @@ type_in() {
   line=${line//NEW_KEY/$creds/apns.p8}
   case "$line" in *EDITOR*) bad "an editor is no repair: $line" ;; esac
   printf '        %-14s %s\n' "$part" "$line"
-  timeout 60 bash -c "$line" >/opt/test/typed.log 2>&1 </dev/null ||
-    printf '        %-14s (ended with %s: %s)\n' "$part" $? "$(tail -n 1 /opt/test/typed.log)"
+  timeout 60 bash -c "$line" >/opt/test/typed.log 2>&1 </dev/null || case "$line" in
+    *"# or as the line"*) ;; # another red line says more, and is typed, too
+    *) bad "it ended with $?: $(tail -n 1 /opt/test/typed.log)" ;;
+  esac
 }
-# repaired CHECK: doctor finds it, and after what it prints, at most three times, finds nothing.
+# repaired CHECK NUMBER: doctor finds it, and after what it prints finds nothing; event NUMBER gets
+# through.
 repaired() {
   is_well && bad "doctor finds nothing"
   grep -q "^red  *$1 " /opt/test/doctor || { cat /opt/test/doctor >&2 && bad "no red line: $1"; }
   good "doctor: $(grep -m 1 "^red  *$1 " /opt/test/doctor | tr -s ' ' | cut -c1-90)"
-  local rounds=0 line
-  while ! is_well; do
-    rounds=$((rounds + 1))
-    [ "$rounds" -le 3 ] || { cat /opt/test/doctor >&2 && bad "not repaired"; }
-    printed >/opt/test/repair
-    while IFS= read -r line; do type_in "$line"; done </opt/test/repair
-    soon_quiet 15 is_well || true
-  done
-  good "repaired in $rounds round(s)"
+  local line
+  printed >/opt/test/repair
+  while IFS= read -r line; do type_in "$line"; done </opt/test/repair
+  soon 15 "repaired" is_well
   soon 30 "ready" is_ready
   publish "$2"
   soon 60 "a delivery goes through" state_is "e$2" accepted
-}
-soon_quiet() {
-  local limit=$((SECONDS + $1))
-  shift
-  while ! "$@"; do
-    [ "$SECONDS" -lt "$limit" ] || return 1
-    sleep 0.5
-  done
 }
 
 part_healthy() {
@@ -154,6 +144,7 @@ part_jetstream_off() {
 part_store_in_tmp() {
   rm -r /etc/systemd/system/nats-server.service.d
   printf 'listen: "127.0.0.1:4222"\njetstream {}\n' >/etc/nats-server.conf
+  rm -r /var/lib/nats
   systemctl daemon-reload && systemctl restart nats-server
   sendonce setup >/dev/null && systemctl restart "$unit"
   repaired store 102

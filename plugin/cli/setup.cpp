@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 
 #include <nlohmann/json.hpp>
+#include <poll.h>
 #include <sysexits.h>
 
 #include "config/credentials.hpp"
@@ -22,6 +24,10 @@ namespace {
 // The old owner learns with its next CONSUMER.INFO that it is one, within 10 s; our clock and the
 // server's may differ. What is stored until then counts as maybe sent, too.
 constexpr Duration kStillSending = std::chrono::minutes(1);
+
+// A server that was started a moment ago, as the line before says in doctor's repairs.
+constexpr Duration kServerStarts = std::chrono::seconds(5);
+constexpr int kBetweenMs = 200;
 
 using Json = nlohmann::ordered_json;
 
@@ -93,6 +99,16 @@ void print_change(const SetupChange& c, std::FILE* report) {
   std::fprintf(report, "\n");
 }
 
+Result<std::unique_ptr<Publisher>> connect_soon(const ConnectionOptions& options) {
+  const auto clock = make_system_clock();
+  const MonoTime limit = clock->mono() + kServerStarts;
+  for (;;) {
+    auto client = Publisher::connect(options);
+    if (client || client.error().code != Errc::unavailable || clock->mono() >= limit) return client;
+    ::poll(nullptr, 0, kBetweenMs);
+  }
+}
+
 // The lines of what changes in how keys are made.
 Result<void> accept_keys_of(const Config& config, const SetupOptions& setup) {
   ApnsTokenSources tokens;
@@ -122,13 +138,14 @@ Result<void> change_ledger(const Config& config, const SetupOptions& options, co
   return {};
 }
 
-Result<void> run(const Config& config, const SetupOptions& options, ConnectionOptions connection) {
+Result<void> run(const Config& config, const SetupOptions& options,
+                 const ConnectionOptions& connection) {
   SO_CHECK(check_names(config, "--adopt", options.adopt));
   SO_CHECK(check_names(config, "--recreate", options.recreate));
   SO_TRY(const std::optional<StartFrom> from, start_from(options.from));
   SO_TRY(const FoundLedger ledger, options.restored ? renewed_ledger(config, options.report)
                                                     : find_ledger(config, options.dry_run));
-  SO_TRY(const auto client, Publisher::connect(std::move(connection)));
+  SO_TRY(const auto client, connect_soon(connection));
   Setup setup(*client, js_api_prefix(config.nats.domain, config.nats.api_prefix));
   const SetupRequest request = setup_request(config, ledger.id, options, from);
   SO_TRY(const SetupPlan plan, setup.plan(request));
@@ -193,7 +210,7 @@ int setup(const Common& common, const SetupOptions& options) {
     const Findings faults = composition_faults(*config, credentials_directory());
     if (!faults.empty()) return failed_config(to_error(faults));
   }
-  const auto done = run(*config, options, std::move(*connection));
+  const auto done = run(*config, options, *connection);
   if (!done) return failed(done.error());
   std::fprintf(options.report, "%s\n", options.dry_run ? "dry run: nothing was changed" : "done");
   return EX_OK;
