@@ -15,7 +15,7 @@ Installs what is missing (packaging/deps.sh), then builds and tests three times:
   --quick      dev only
   --long       longer simulations and crash runs (SENDONCE_TEST_LONG=1), the simulator's mutants,
                60 s of each fuzzer, example and page in Chromium, the packages: built,
-               checked, installed in clean roots (as root): hours
+               checked, installed in clean roots, of the other release too (as root): hours
   --tidy       clang-tidy over every source at the end (many minutes)
   --no-deps    do not look for missing packages
   -j N         parallel compile jobs and tests (default: the number of processors)
@@ -123,6 +123,8 @@ if [ "$long" = yes ]; then
       skip "packages: $kind in a clean root"
     fi
   done
+  other=$(. /etc/os-release && [ "${VERSION_CODENAME:-}" = trixie ] && echo bookworm || echo trixie)
+  step "packages: deb of $other" packaging/test/deb.sh --suite "$other" --build || true
 fi
 
 if [ "$tidy" = yes ]; then

@@ -3,6 +3,7 @@
 //
 // Nothing may be thrown over the boundary: every function that can throw, and std::string can, is
 // called through guarded().
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <string>

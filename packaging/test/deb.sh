@@ -7,15 +7,18 @@ usage() {
   cat <<'END'
 Usage: packaging/test/deb.sh [OPTIONS]
 
-Makes a root with debootstrap, installs the packages as an older version together with Debian's
-nats-server, boots it (systemd-nspawn), and there: start, deliver, suppress a duplicate, reload,
-refuse a reload, kill -9, watchdog, upgrade with a ledger in place, remove, purge. Needs root.
+Makes roots with debootstrap and boots them (systemd-nspawn). In the first a new operator follows
+docs/operations.md with the commands that are printed there, from the installation to the page, and
+repairs staged faults with those that `sendonce doctor` prints, and restores a backup. In the second
+the packages are installed as an older version: start, deliver, suppress a duplicate, reload, refuse
+a reload, kill -9, watchdog, upgrade with a ledger in place, remove, purge. Needs root.
 
   --debs DIR     the packages of packaging/build.sh deb (default: build/packages)
   --suite NAME   bookworm or trixie (default: this machine's release)
   --build        build the packages in such a root first; into --debs/SUITE
   --cache DIR    where fresh roots are kept for the next run (default: build/packages/roots)
-  --keep         keep the root that was used, and say where it is
+  --only WHAT    operator (the first root) or life (the second)
+  --keep         keep the root that was used last, and say where it is
   --help         this text
 END
 }
@@ -31,18 +34,21 @@ suite=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
 cache=build/packages/roots
 build=no
 keep=no
+only=
 while [ $# -gt 0 ]; do
   case "$1" in
     --debs) debs=${2:?--debs needs a directory} && shift ;;
     --suite) suite=${2:?--suite needs a name} && shift ;;
     --cache) cache=${2:?--cache needs a directory} && shift ;;
     --build) build=yes ;;
+    --only) only=${2:?--only needs operator or life} && shift ;;
     --keep) keep=yes ;;
     -h | --help) usage && exit 0 ;;
     *) usage >&2 && code=64 die "unknown option: $1" ;;
   esac
   shift
 done
+case "$only" in "" | operator | life) ;; *) code=64 die "operator or life, not '$only'" ;; esac
 case "$suite" in bookworm | trixie) ;; *) code=64 die "bookworm or trixie, not '$suite'" ;; esac
 [ "$(id -u)" -eq 0 ] || code=77 die "debootstrap and systemd-nspawn need root"
 for tool in debootstrap systemd-nspawn nsenter dpkg-deb; do
@@ -137,43 +143,79 @@ older() {
   done
 }
 
-inside() { nsenter -t "$leader" -m -u -i -n -p -C /bin/bash /opt/test/guest.sh "$@"; }
+inside() {
+  local script=$1
+  shift
+  nsenter -t "$leader" -m -u -i -n -p -C /bin/bash "/opt/test/$script.sh" "$@"
+}
+
+# used FROM: a root to spoil, with the packages and the tests in it.
+used() {
+  rm -rf --one-file-system "$root"
+  cp -a "$1" "$root"
+  mkdir -p "$root/opt/test/new" "$root/opt/test/old"
+  cp "$debs"/sendonce_*.deb "$debs"/libsendonce0_*.deb "$root/opt/test/new/"
+  cp packaging/test/{guest,guest_tools,operator}.sh docs/operations.md "$root/opt/test/"
+}
+
+boot() {
+  say "$suite: booting"
+  rm -f "$root/usr/sbin/policy-rc.d"
+  systemd-nspawn -q -D "$root" --boot --register=no --keep-unit --private-network \
+    --machine="sendonce-$suite" </dev/null >"$cache/boot-$suite.log" 2>&1 &
+  nspawn=$!
+  for _ in $(seq 60); do
+    leader=$(pgrep -P "$nspawn" || true)
+    [ -z "$leader" ] || ! nsenter -t "$leader" -m -u -i -n -p -C /bin/systemctl is-system-running \
+      2>/dev/null | grep -qE 'running|degraded' || return 0
+    kill -0 "$nspawn" 2>/dev/null || { tail "$cache/boot-$suite.log" >&2 && die "it did not boot"; }
+    leader=
+    sleep 1
+  done
+  die "it did not boot within 60 s, see $cache/boot-$suite.log"
+}
+
+# What apt will want has been fetched before, since the booted root has no network, and every
+# question of it is answered with yes.
+test_operator() {
+  local clean=$cache/clean-$suite
+  fresh "$clean" curl procps
+  used "$clean"
+  say "$suite: a new operator"
+  local packages
+  packages=$(cd "$root" && ls opt/test/new/*.deb)
+  # shellcheck disable=SC2086
+  apt "$root" install --download-only nats-server $(printf '/%s ' $packages)
+  printf 'APT::Get::Assume-Yes "true";\n' >"$root/etc/apt/apt.conf.d/99yes"
+  boot
+  for part in install first_run page healthy jetstream_off store_in_tmp no_key wrong_key consumer \
+    push_consumer full_map backup; do
+    inside operator "$part"
+  done
+  power_off
+  nspawn= leader=
+}
+
+test_life() {
+  local base=$cache/base-$suite
+  fresh "$base" nats-server curl procps
+  used "$base"
+  older "$debs" "$root/opt/test/old"
+  say "$suite: installing"
+  mount -t proc proc "$root/proc" # systemd-tmpfiles wants it
+  apt "$root" install --no-install-recommends /opt/test/old/sendonce_0.0.9-1.deb \
+    /opt/test/old/libsendonce0_0.0.9-1.deb
+  chroot "$root" bash /opt/test/guest.sh installed
+  umount "$root/proc"
+  boot
+  for part in start reload kill restart_policy watchdog stop upgrade remove purge; do
+    inside guest "$part"
+  done
+}
 
 [ "$build" = no ] || build_there
 ls "$debs"/sendonce_*.deb "$debs"/libsendonce0_*.deb >/dev/null ||
   die "no packages in $debs: packaging/build.sh deb, or --build"
-base=$cache/base-$suite
-fresh "$base" nats-server curl procps
-rm -rf --one-file-system "$root"
-cp -a "$base" "$root"
-mkdir -p "$root/opt/test/new" "$root/opt/test/old"
-cp "$debs"/sendonce_*.deb "$debs"/libsendonce0_*.deb "$root/opt/test/new/"
-older "$debs" "$root/opt/test/old"
-cp packaging/test/guest.sh "$root/opt/test/"
-
-say "$suite: installing"
-mount -t proc proc "$root/proc" # systemd-tmpfiles wants it
-apt "$root" install --no-install-recommends /opt/test/old/sendonce_0.0.9-1.deb \
-  /opt/test/old/libsendonce0_0.0.9-1.deb
-chroot "$root" bash /opt/test/guest.sh installed
-rm "$root/usr/sbin/policy-rc.d"
-umount "$root/proc"
-
-say "$suite: booting"
-systemd-nspawn -q -D "$root" --boot --register=no --keep-unit --private-network \
-  --machine="sendonce-$suite" </dev/null >"$cache/boot-$suite.log" 2>&1 &
-nspawn=$!
-for _ in $(seq 60); do
-  leader=$(pgrep -P "$nspawn" || true)
-  [ -z "$leader" ] || ! nsenter -t "$leader" -m -u -i -n -p -C /bin/systemctl is-system-running \
-    2>/dev/null | grep -qE 'running|degraded' || break
-  kill -0 "$nspawn" 2>/dev/null || { tail "$cache/boot-$suite.log" >&2 && die "it did not boot"; }
-  leader=
-  sleep 1
-done
-[ -n "$leader" ] || die "it did not boot within 60 s, see $cache/boot-$suite.log"
-
-for part in first_run reload kill restart_policy watchdog stop upgrade remove purge; do
-  inside "$part"
-done
+[ "$only" = life ] || test_operator
+[ "$only" = operator ] || test_life
 say "$suite: everything passed in $SECONDS s"

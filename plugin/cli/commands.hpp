@@ -34,10 +34,11 @@ int doctor(const Common& common, const DoctorOptions& options);
 struct SetupOptions {
   bool dry_run = false;
   std::vector<std::string> adopt{};  // classes
-  std::string from{};                // new, all or a time
-  bool restored = false;             // the ledger is a copy that was put back
-  bool accept_keys = false;          // a changed key recipe or app
-  std::FILE* report = stdout;        // what is changed
+  std::vector<std::string> recreate{};
+  std::string from{};          // new, all or a time
+  bool restored = false;       // the ledger is a copy that was put back
+  bool accept_keys = false;    // a changed key recipe or app
+  std::FILE* report = stdout;  // what is changed
 };
 int setup(const Common& common, const SetupOptions& options);
 

@@ -9,6 +9,7 @@
 
 #include "plugin/cli/commands.hpp"
 #include "plugin/cli/completion.hpp"
+#include "plugin/cli/credential_store.hpp"
 #include "plugin/cli/output.hpp"
 #include "plugin/cli/usage.hpp"
 
@@ -78,6 +79,9 @@ void add_config_commands(CLI::App& app, Commands& c) {
   make->add_option(
       "--adopt", c.setup.adopt,
       "Take over the consumer of this class, or of the reports (devices), from another ledger");
+  make->add_option("--recreate", c.setup.recreate,
+                   "Delete the consumer of this class and make it anew, if it has settings that "
+                   "cannot be changed");
   make->add_flag("--restored", c.setup.restored,
                  "The ledger is a copy that was put back: give it a new id and adopt every class");
   make->add_flag(
@@ -467,6 +471,7 @@ int run(int argc, char** argv) {
                          name == "reload" || name == "completion";
   if (c.common.json && text_only)
     return usage_failed(name, "--json: " + name + " prints text for people only");
+  use_credential_store();
   return c.chosen();
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 
 #include <nlohmann/json.hpp>
+#include <poll.h>
 #include <sysexits.h>
 
 #include "config/credentials.hpp"
@@ -23,6 +25,10 @@ namespace {
 // server's may differ. What is stored until then counts as maybe sent, too.
 constexpr Duration kStillSending = std::chrono::minutes(1);
 
+// A server that was started a moment ago, as the line before says in doctor's repairs.
+constexpr Duration kServerStarts = std::chrono::seconds(5);
+constexpr int kBetweenMs = 200;
+
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kToBeMade = "(to be made)";
@@ -36,11 +42,12 @@ Result<std::optional<StartFrom>> start_from(const std::string& text) {
   return StartFrom{.kind = StartFrom::Kind::time, .time = *time};
 }
 
-Result<void> check_names(const Config& config, const std::vector<std::string>& adopt) {
-  for (const std::string& name : adopt) {
+Result<void> check_names(const Config& config, const std::string& option,
+                         const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
     if (name == kReportsLane && reports_lane(config)) continue;
     if (std::ranges::find(config.classes, name, &ClassConfig::name) == config.classes.end())
-      return fail(Errc::invalid, "--adopt: no [class." + name + "] in the configuration");
+      return fail(Errc::invalid, option + ": no [class." + name + "] in the configuration");
   }
   return {};
 }
@@ -92,6 +99,16 @@ void print_change(const SetupChange& c, std::FILE* report) {
   std::fprintf(report, "\n");
 }
 
+Result<std::unique_ptr<Publisher>> connect_soon(const ConnectionOptions& options) {
+  const auto clock = make_system_clock();
+  const MonoTime limit = clock->mono() + kServerStarts;
+  for (;;) {
+    auto client = Publisher::connect(options);
+    if (client || client.error().code != Errc::unavailable || clock->mono() >= limit) return client;
+    ::poll(nullptr, 0, kBetweenMs);
+  }
+}
+
 // The lines of what changes in how keys are made.
 Result<void> accept_keys_of(const Config& config, const SetupOptions& setup) {
   ApnsTokenSources tokens;
@@ -121,12 +138,14 @@ Result<void> change_ledger(const Config& config, const SetupOptions& options, co
   return {};
 }
 
-Result<void> run(const Config& config, const SetupOptions& options, ConnectionOptions connection) {
-  SO_CHECK(check_names(config, options.adopt));
+Result<void> run(const Config& config, const SetupOptions& options,
+                 const ConnectionOptions& connection) {
+  SO_CHECK(check_names(config, "--adopt", options.adopt));
+  SO_CHECK(check_names(config, "--recreate", options.recreate));
   SO_TRY(const std::optional<StartFrom> from, start_from(options.from));
   SO_TRY(const FoundLedger ledger, options.restored ? renewed_ledger(config, options.report)
                                                     : find_ledger(config, options.dry_run));
-  SO_TRY(const auto client, Publisher::connect(std::move(connection)));
+  SO_TRY(const auto client, connect_soon(connection));
   Setup setup(*client, js_api_prefix(config.nats.domain, config.nats.api_prefix));
   const SetupRequest request = setup_request(config, ledger.id, options, from);
   SO_TRY(const SetupPlan plan, setup.plan(request));
@@ -152,6 +171,9 @@ SetupRequest setup_request(const Config& config, std::string ledger_id, const Se
   const auto adopted = [&](std::string_view name) {
     return options.restored || std::ranges::find(options.adopt, name) != options.adopt.end();
   };
+  const auto anew = [&](std::string_view name) {
+    return std::ranges::find(options.recreate, name) != options.recreate.end();
+  };
   for (const ClassConfig& c : config.classes)
     r.consumers.push_back({.class_name = c.name,
                            .stream = c.stream,
@@ -160,7 +182,8 @@ SetupRequest setup_request(const Config& config, std::string ledger_id, const Se
                            .ack_wait = c.ack_wait,
                            .max_ack_pending = c.max_ack_pending,
                            .from = from,
-                           .adopt = adopted(c.name)});
+                           .adopt = adopted(c.name),
+                           .recreate = anew(c.name)});
   if (const auto reports = reports_lane(config))
     r.consumers.push_back({.class_name = std::string(kReportsLane),
                            .stream = config.devices.stream,
@@ -170,6 +193,7 @@ SetupRequest setup_request(const Config& config, std::string ledger_id, const Se
                            .max_ack_pending = 1,
                            .from = from,
                            .adopt = adopted(kReportsLane),
+                           .recreate = anew(kReportsLane),
                            .holds = "reports about devices",
                            .shared = true});
   r.streams =
@@ -186,7 +210,7 @@ int setup(const Common& common, const SetupOptions& options) {
     const Findings faults = composition_faults(*config, credentials_directory());
     if (!faults.empty()) return failed_config(to_error(faults));
   }
-  const auto done = run(*config, options, std::move(*connection));
+  const auto done = run(*config, options, *connection);
   if (!done) return failed(done.error());
   std::fprintf(options.report, "%s\n", options.dry_run ? "dry run: nothing was changed" : "done");
   return EX_OK;

@@ -1,5 +1,7 @@
 #include "tests/support/certificates.hpp"
 
+#include <cstdint>
+
 #include <nlohmann/json.hpp>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>

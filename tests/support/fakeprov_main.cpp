@@ -6,6 +6,7 @@
 #include <sysexits.h>
 
 #include "plugin/cli/usage.hpp"
+#include "plugin/host/service_manager.hpp"
 #include "tests/support/fakeprov_setup.hpp"
 
 namespace sendonce::test {
@@ -18,7 +19,8 @@ constexpr const char* kDescription =
     "about\ntokens, topics, payloads and JWTs, with faults on demand and a count of what it took.";
 
 constexpr const char* kFooter = R"(
-When it is ready it prints one JSON line: {"port":...,"ca":...,...}. SIGTERM stops it.
+When it is ready it prints one JSON line: {"port":...,"ca":...,...}, and tells a service manager
+(Type=notify), so that its files can be used. SIGTERM stops it.
 Pages: GET /__stats, /__stats?detail=1, /__duplicates, /__copies?provider=apns&destination=..&id=..
 
 Example: a provider that answers 503 to every tenth push, and loses every hundredth answer
@@ -86,6 +88,7 @@ int complain(const Error& error, int code) {
 }
 
 int serve(const FakeprovArguments& arguments) {
+  const ServiceManager manager = ServiceManager::from_environment();
   auto setup = set_up(arguments);
   if (!setup) return complain(setup.error(), exit_code(setup.error()));
   FakeprovSetup known{};  // what is said later, without the script
@@ -104,6 +107,7 @@ int serve(const FakeprovArguments& arguments) {
     return complain(written.error(), EX_CANTCREAT);
   }
   std::cout << ready_line(arguments, known, **provider) << '\n' << std::flush;
+  manager.ready((*provider)->url());
   int got = 0;
   ::sigwait(&ends, &got);
   (*provider)->stop();

@@ -1,5 +1,6 @@
 #include "plugin/broker/nats/ack_reply.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>

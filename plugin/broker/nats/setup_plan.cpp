@@ -61,6 +61,12 @@ class ObjectPlan {
     patches_.emplace_back(field, std::move(json));
     add(ChangeAction::create, std::move(field), {}, std::move(to), {});
   }
+  // The object as it is there: `api` deletes it before the request that makes it anew.
+  void remove(std::string api, std::string text) {
+    remove_ = std::move(api);
+    patches_.clear();
+    add(ChangeAction::remove, {}, {}, {}, std::move(text));
+  }
   // Set in the request, not worth a line.
   void also(std::string field, std::string json) {
     patches_.emplace_back(std::move(field), std::move(json));
@@ -72,6 +78,7 @@ class ObjectPlan {
     std::string body = patch_object(config, patches_);
     if (!stream.empty())
       body = "{\"stream_name\":" + json_text(stream) + ",\"config\":" + body + "}";
+    if (!remove_.empty()) plan_.calls.push_back({.object = object_, .api = remove_, .body = {}});
     plan_.calls.push_back({.object = object_, .api = api, .body = std::move(body)});
   }
 
@@ -90,6 +97,7 @@ class ObjectPlan {
   SetupPlan& plan_;
   std::string object_;
   std::vector<MemberPatch> patches_{};
+  std::string remove_{};
   bool differs_ = false;
   bool refused_ = false;
 };
@@ -180,7 +188,8 @@ void add_start(const DesiredConsumer& wanted, const StreamInfo* stream, ObjectPl
 
 void create_consumer(const SetupRequest& request, const DesiredConsumer& wanted,
                      const StreamInfo* stream, SetupPlan& whole, ObjectPlan& plan) {
-  if (wanted.adopt) whole.adopted.push_back(wanted.class_name);
+  const bool known = std::ranges::find(whole.adopted, wanted.class_name) != whole.adopted.end();
+  if (wanted.adopt && !known) whole.adopted.push_back(wanted.class_name);
   const std::string description = with_ledger({}, request.ledger_id);
   add_start(wanted, stream, plan);
   plan.create("filter_subject", wanted.filter_subject, json_text(wanted.filter_subject));
@@ -217,17 +226,42 @@ bool update_owner(const SetupRequest& request, const DesiredConsumer& wanted,
   return true;
 }
 
-void update_consumer(const SetupRequest& request, const DesiredConsumer& wanted,
-                     const ConsumerInfo& found, SetupPlan& whole, ObjectPlan& plan) {
-  if (!update_owner(request, wanted, found, whole, plan)) {
-    plan.finish({}, found.config);
-    return;
-  }
-  const std::string again = "it cannot be changed: delete the consumer and run setup again";
+// What the server changes in no consumer. A stream of interest forgets what waits for a consumer
+// that is deleted, so there a person has to.
+void refuse_unchangeable(const DesiredConsumer& wanted, const ConsumerInfo& found, bool interest,
+                         ObjectPlan& plan) {
+  const std::string again =
+      interest
+          ? "it cannot be changed, and deleting it loses what waits for it: let it drain, delete "
+            "it and run setup again"
+          : "it cannot be changed: --recreate " + wanted.class_name + " makes it anew";
   if (!found.deliver_subject.empty())
     plan.refuse("deliver_subject", found.deliver_subject, "", again);
   if (found.ack_policy != "explicit")
     plan.refuse("ack_policy", found.ack_policy, "explicit", again);
+}
+
+bool unchangeable(const ConsumerInfo& found) {
+  return !found.deliver_subject.empty() || found.ack_policy != "explicit";
+}
+
+void update_consumer(const SetupRequest& request, const DesiredConsumer& wanted,
+                     const ConsumerInfo& found, const StreamInfo* stream, SetupPlan& whole,
+                     ObjectPlan& plan) {
+  if (!update_owner(request, wanted, found, whole, plan)) {
+    plan.finish({}, found.config);
+    return;
+  }
+  if (unchangeable(found)) {
+    const bool interest = stream != nullptr && stream->retention == "interest";
+    if (wanted.recreate && !interest) {
+      plan.remove("CONSUMER.DELETE." + wanted.stream + "." + wanted.durable,
+                  "it cannot be changed, so it is made anew");
+      create_consumer(request, wanted, stream, whole, plan);
+      return;
+    }
+    refuse_unchangeable(wanted, found, interest, plan);
+  }
   if (found.max_deliver != -1)
     plan.update("max_deliver", std::to_string(found.max_deliver), "-1", "-1");
   if (found.backoff) plan.update("backoff", "a list", "none", std::nullopt);
@@ -271,11 +305,11 @@ SetupPlan plan_setup(const SetupRequest& wanted, const SetupPresent& present) {
     ObjectPlan object(plan, "consumer " + consumer.stream + "/" + consumer.durable);
     const auto found = present.consumers.find({consumer.stream, consumer.durable});
     const auto stream = present.streams.find(consumer.stream);
+    const StreamInfo* holds = stream == present.streams.end() ? nullptr : &stream->second;
     if (found == present.consumers.end())
-      create_consumer(wanted, consumer, stream == present.streams.end() ? nullptr : &stream->second,
-                      plan, object);
+      create_consumer(wanted, consumer, holds, plan, object);
     else
-      update_consumer(wanted, consumer, found->second, plan, object);
+      update_consumer(wanted, consumer, found->second, holds, plan, object);
   }
   return plan;
 }
@@ -314,6 +348,8 @@ std::string_view name(ChangeAction action) {
       return "create";
     case ChangeAction::update:
       return "update";
+    case ChangeAction::remove:
+      return "remove";
     case ChangeAction::refuse:
       return "refuse";
   }

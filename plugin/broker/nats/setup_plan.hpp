@@ -45,6 +45,7 @@ struct DesiredConsumer {
   std::uint32_t max_ack_pending = 100'000;
   std::optional<StartFrom> from{};  // --from; needed for a new one on a stream that holds messages
   bool adopt = false;               // --adopt: take it over from another ledger
+  bool recreate = false;            // --recreate: delete it first where it cannot be changed
   // Of its stream, if that has to be made:
   std::string holds = "notification events";
   bool shared = false;  // every instance has a consumer that gets all of it
@@ -62,7 +63,7 @@ struct SetupPresent {
   std::map<std::pair<std::string, std::string>, ConsumerInfo> consumers{};
 };
 
-enum class ChangeAction : std::uint8_t { none, create, update, refuse };
+enum class ChangeAction : std::uint8_t { none, create, update, remove, refuse };
 
 // A line of the diff. `from` and `to` are for people.
 struct SetupChange {

@@ -55,7 +55,8 @@ void judge_classes(const Patient& patient, const Json& status, Report& report) {
     } else {
       const bool settings = reason.find("sendonce setup") != std::string::npos;
       report.red("class", name, reason,
-                 {settings ? patient.ours("setup") : "journalctl -u sendonced -n 50"},
+                 {settings ? patient.ours("setup") + "   # or as the line of its consumer says"
+                           : "journalctl -u sendonced -n 50"},
                  EX_UNAVAILABLE);
     }
   }

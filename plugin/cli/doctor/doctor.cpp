@@ -1,7 +1,6 @@
 // `sendonce doctor`: what is wrong, and the command that repairs it.
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 
 #include <unistd.h>
 
@@ -12,15 +11,6 @@
 namespace sendonce::cli {
 namespace {
 
-constexpr const char* kCredentialStore = "/etc/credstore";
-
-// Root beside the packaged service: its credentials are where its unit takes them from.
-void find_credentials() {
-  std::error_code ignored;
-  if (credentials_directory().empty() && std::filesystem::is_directory(kCredentialStore, ignored))
-    ::setenv("CREDENTIALS_DIRECTORY", kCredentialStore, 0);  // NOLINT(concurrency-mt-unsafe)
-}
-
 bool wants_colours() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing else runs yet
   return ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
@@ -29,7 +19,6 @@ bool wants_colours() {
 }  // namespace
 
 int doctor(const Common& common, const DoctorOptions& options) {
-  find_credentials();
   Patient patient{.path = common.config,
                   .credentials_dir = credentials_directory(),
                   .now = make_system_clock()->wall()};

@@ -212,7 +212,9 @@ Repair repair_change(const Patient& patient, const SetupRequest& wanted, const S
   if (c.field == "description")
     return {patient.ours("setup --adopt " + of->class_name) +
             "   # only if no other sidecar works on it"};
-  return {"nats consumer rm -f " + of->stream + " " + of->durable, patient.ours("setup")};
+  if (of->shared)  // what waits for it would be lost with it: not with one command of ours
+    return {"nats consumer rm -f " + of->stream + " " + of->durable, patient.ours("setup")};
+  return {patient.ours("setup --recreate " + of->class_name + " --from all")};
 }
 
 void add_change(ObjectState& state, const SetupChange& c, bool harmless, Repair repair) {

@@ -239,6 +239,43 @@ TEST_F(SetupPlanTest, WhatTheServerCannotChangeIsRefused) {
   EXPECT_TRUE(plan().refused());
 }
 
+TEST_F(SetupPlanTest, OnRequestItIsMadeAnew) {
+  add_stream();
+  add_consumer().deliver_subject = "push.here";
+  EXPECT_NE(text_of_refusal(plan()).find("--recreate otp"), std::string::npos);
+  request.consumers[0].recreate = true;
+  const SetupPlan p = plan();
+  EXPECT_FALSE(p.refused());
+  ASSERT_EQ(p.calls.size(), 2U);
+  EXPECT_EQ(p.calls[0].api, "CONSUMER.DELETE.NOTIFY.sendonce_otp");
+  EXPECT_EQ(p.calls[1].api, "CONSUMER.DURABLE.CREATE.NOTIFY.sendonce_otp");
+  EXPECT_EQ(p.calls[1].body.find("push.here"), std::string::npos);
+  EXPECT_NE(p.calls[1].body.find(R"("description":"sendonce ledger=ab12")"), std::string::npos);
+  EXPECT_TRUE(p.adopted.empty());
+}
+
+TEST_F(SetupPlanTest, NotWhereThatIsRefusedOrLosesMessages) {
+  add_stream();
+  ConsumerInfo& consumer = add_consumer();
+  request.consumers[0].recreate = true;
+  EXPECT_TRUE(plan().nothing_to_do()) << "it is as it should be";
+  consumer.ack_policy = "none";
+  present.streams["NOTIFY"].messages = 3;
+  EXPECT_NE(text_of_refusal(plan()).find("--from"), std::string::npos);
+  EXPECT_TRUE(plan().calls.empty());
+  request.consumers[0].from = StartFrom{};
+  EXPECT_EQ(plan().calls.size(), 2U);
+  present.streams["NOTIFY"].retention = "interest";
+  EXPECT_NE(text_of_refusal(plan()).find("loses what waits"), std::string::npos);
+  present.streams["NOTIFY"].retention = "limits";
+  consumer.description = "sendonce ledger=others";
+  EXPECT_NE(text_of_refusal(plan()).find("--adopt otp"), std::string::npos);
+  EXPECT_TRUE(plan().calls.empty());
+  request.consumers[0].adopt = true;
+  EXPECT_EQ(plan().calls.size(), 2U);
+  EXPECT_EQ(plan().adopted, std::vector<std::string>{"otp"});
+}
+
 TEST(DesiredStreams, ClassesShareAStreamWithoutOverlap) {
   const auto streams = desired_streams({{.stream = "A", .filter_subject = "notify.otp.>"},
                                         {.stream = "B", .filter_subject = "other.>"},

@@ -1,8 +1,11 @@
 // The program as users run it.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sysexits.h>
 
+#include "plugin/core/unique_fd.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/support/process.hpp"
 #include "tests/support/temp_dir.hpp"
@@ -15,9 +18,10 @@ using Json = nlohmann::json;
 
 class FakeprovTest : public testing::Test {
  protected:
-  Process run(std::vector<std::string> args) {
+  Process run(std::vector<std::string> args, std::vector<std::string> environment = {}) {
     auto started = Process::start({.program = SENDONCE_FAKEPROV,
                                    .args = std::move(args),
+                                   .environment = std::move(environment),
                                    .output = dir / "out",
                                    .errors = dir / "err"});
     EXPECT_TRUE(started) << started.error().text;
@@ -83,6 +87,26 @@ TEST_F(FakeprovTest, takes_credentials_of_others) {
   EXPECT_FALSE(said["apns"].contains("key"));
   EXPECT_TRUE(
       RawClient::connect(said["port"].get<std::uint16_t>(), {.ca_pem = read_file(dir / "ca.pem")}));
+}
+
+// What is started after it under systemd finds its files: docs/operations.md, "First run".
+TEST_F(FakeprovTest, a_service_manager_hears_that_its_files_are_there) {
+  const std::string path = (dir / "notify").string();
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof address.sun_path);
+  path.copy(address.sun_path, path.size());
+  const UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const timeval patience{.tv_sec = 10, .tv_usec = 0};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  ASSERT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  Process process =
+      run({"--make-credentials", (dir / "creds").string()}, {"NOTIFY_SOCKET=" + path});
+  char said[256];
+  const ssize_t size = ::recv(socket.get(), said, sizeof said, 0);
+  ASSERT_GT(size, 0) << errors();
+  EXPECT_TRUE(std::string_view(said, static_cast<std::size_t>(size)).starts_with("READY=1\n"));
+  EXPECT_FALSE(read_file(dir / "creds" / "apns.p8").empty());
 }
 
 TEST_F(FakeprovTest, help_has_an_example) {
