@@ -18,6 +18,10 @@ does nothing, quickly, when all of it is there. Services that come with a packag
 EOF
 }
 
+# What checks the metrics and the alert rules: a package of its own since Debian 13.
+promtool=prometheus
+if [ "$(. /etc/os-release && printf '%s' "${VERSION_ID:-}")" = 13 ]; then promtool=promtool; fi
+
 build_packages=(
   g++ cmake ninja-build pkgconf
   libnats-dev liblmdb-dev libcurl4-openssl-dev libnghttp2-dev libssl-dev
@@ -34,11 +38,12 @@ test_packages=(
 packaging_packages=(
   build-essential debhelper dpkg-dev lintian rpm rpmlint debootstrap systemd-container
   zsh fish bash-completion
+  "$promtool"
 )
 browser_packages=(chromium python3-websocket)
 bench_packages=(redis-server libhiredis-dev libsqlite3-dev postgresql libpq-dev)
 # What these packages would start, and start again at every boot.
-services=(nats-server redis-server postgresql)
+services=(nats-server redis-server postgresql prometheus)
 
 say() { printf 'deps: %s\n' "$*"; }
 die() {
