@@ -44,7 +44,7 @@ struct ProviderState {
   ProviderSlot slot{};
   Dispatcher queue;
   Holds holds;
-  Hygiene hygiene{};
+  HygieneOfParts hygiene{};
   Limiter limiter{};
   ProviderCounters counters{};
   std::size_t reserved = 0;  // claims under way that will want room
