@@ -232,7 +232,8 @@ Verdict judge_smtp(const CallResult& result) {
   switch (reply.code / 100) {
     case 2: {
       const std::string_view id = queue_id(answer.body);
-      const bool recorded = reply.step == MailStep::none && !id.empty();
+      const bool recorded = reply.step == MailStep::none && !id.empty() &&
+                            answer.body.starts_with(std::to_string(reply.code));
       if (reply.step == MailStep::message || recorded) return accepted_with(id);
       break;
     }

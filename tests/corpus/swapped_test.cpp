@@ -91,18 +91,20 @@ std::map<std::string, Form> built_in() {
           },
       .accepts = [](const HttpAnswer& a,
                     const Json&) { return a.status == 200 && a.headers.find("apns-id"); }};
-  out["fcm"] = {.ends =
-                    [](const HttpAnswer& a, const Json& body) {
-                      return (a.status == 404 &&
-                              says(body, "/error/details/*/errorCode", {"UNREGISTERED"})) ||
-                             (a.status == 400 &&
-                              says(body, "/error/status", {"INVALID_ARGUMENT"}) &&
-                              a.body.find("registration token") != std::string::npos);
-                    },
-                .accepts =
-                    [](const HttpAnswer& a, const Json& body) {
-                      return a.status == 200 && !texts_at(body, "/name").empty();
-                    }};
+  out["fcm"] = {
+      .ends =
+          [](const HttpAnswer& a, const Json& body) {
+            return (a.status == 404 &&
+                    says(body, "/error/details/*/errorCode", {"UNREGISTERED"})) ||
+                   (a.status == 400 && says(body, "/error/status", {"INVALID_ARGUMENT"}) &&
+                    a.body.find("registration token") != std::string::npos);
+          },
+      .accepts =
+          [](const HttpAnswer& a, const Json& body) {
+            const auto name = texts_at(body, "/name");
+            return is_success(a.status) && name.size() == 1 && name[0].starts_with("projects/") &&
+                   name[0].find("/messages/") != std::string::npos;
+          }};
   out["fcm-legacy"] = {
       .ends =
           [](const HttpAnswer& a, const Json& body) {

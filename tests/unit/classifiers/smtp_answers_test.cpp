@@ -123,6 +123,8 @@ TEST(SmtpAnswers, a_recorded_2xx_needs_an_id) {
   EXPECT_TRUE(judge("250 OK", MailStep::none).receipt_missing);
   EXPECT_EQ(name(judge("250 2.0.0 Ok: queued as 4XYZ123abc", MailStep::none).name),
             name(V::accepted));
+  HttpAnswer form = answer(200, "MessageSid=SM0123456789abcdef&MessageStatus=undelivered");
+  EXPECT_EQ(name(judge_smtp(CallResult(form)).name), name(V::ambiguous)) << "no reply";
   EXPECT_EQ(name(judge("250 2.0.0 Ok: queued as 4XYZ123abc", MailStep::recipient).name),
             name(V::ambiguous));
 }
