@@ -108,17 +108,18 @@ void Engine::judge_device(ProviderState& p, Delivery& d, const Verdict& verdict)
   d.device_believed = hygiene.believes(verdict, target(d));
   if (verdict.fault == Fault::device && !d.device_believed) ++p.counters.device_faults_withheld;
   if (verdict.fault == Fault::mismatch && !d.device_believed) ++p.counters.mismatches_withheld;
-  const auto turned = [&](bool on, std::string_view begun, std::string_view over) {
-    if (on)
-      deps_.log.error(
-          begun, {{"provider", p.slot.config.name}, {"part", part}, {"reason", verdict.reason}});
-    else
-      deps_.log.info(over, {{"provider", p.slot.config.name}, {"part", part}});
-  };
-  if (hygiene.breaker_open() != held)
-    turned(!held, "provider.invalidations_held", "provider.invalidations_resumed");
-  if (hygiene.mismatches() != mismatches)
-    turned(!mismatches, "provider.mismatches", "provider.mismatches_over");
+  if (hygiene.breaker_open() == held && hygiene.mismatches() == mismatches) return;
+  const Field whose{"provider", p.slot.config.name};
+  const Field where{"part", part};
+  const Field why{"reason", verdict.reason};
+  if (!held && hygiene.breaker_open())
+    deps_.log.error("provider.invalidations_held", {whose, where, why});
+  if (held && !hygiene.breaker_open())
+    deps_.log.info("provider.invalidations_resumed", {whose, where});
+  if (!mismatches && hygiene.mismatches())
+    deps_.log.error("provider.mismatches", {whose, where, why});
+  if (mismatches && !hygiene.mismatches())
+    deps_.log.info("provider.mismatches_over", {whose, where});
 }
 
 // What the verdict means for the provider: holds, credentials, connections.
