@@ -168,7 +168,7 @@ Result<void> Batch::note_device(const Settlement& settlement, const std::string&
                                 const std::string& provider) {
   const Settlement::DeviceChange& change = *settlement.device;
   SO_TRY(const auto known, store_.device(change.hash));
-  const DeviceDecision decision = decide_device(known, settlement, now_);
+  const DeviceDecision decision = decide_device(known, settlement);
   if (!decision.write) return {};
   SO_CHECK(store_.put_device(change.hash, *decision.write));
   const std::string reason = printable(settlement.verdict.reason, kReasonMax);

@@ -24,7 +24,8 @@ enum class DeviceState : std::uint8_t {
 
 struct DeviceRow {
   DeviceState state = DeviceState::invalid;
-  WallTime since{};  // by the provider or the application, else when we learned of it
+  WallTime
+      since{};  // by the provider or the application; else when the call began, or a person said so
   std::optional<WallTime> registered_at{};  // of the registration that was refused
   friend bool operator==(const DeviceRow&, const DeviceRow&) = default;
 };

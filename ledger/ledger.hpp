@@ -86,12 +86,13 @@ struct Settlement {
   bool exceptional_only = false;  // events = "exceptions": an accepted outcome makes no event
   std::string event_id{};
   std::string traceparent{};  // of the message, for the event; may be empty
-  // With a device fault that passed the hygiene rules (pipeline/hygiene.hpp).
+  // With a fault of its device, or a mismatch, that passed the rules of pipeline/hygiene.hpp.
   struct DeviceChange {
     DeviceHash hash{};
     std::string kind{};    // provider kind, for the subject
     std::string change{};  // invalid | mismatch
     std::optional<WallTime> registered_at{};
+    WallTime called{};  // when the call began: the answer is about registrations of before
   };
   std::optional<DeviceChange> device{};
   std::optional<Bind> bind{};  // whose the device is, if this says that a send was accepted

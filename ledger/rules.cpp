@@ -429,20 +429,21 @@ bool may_forget(State state, DeadLetter dead_letter, WallTime keep_until, WallTi
   return has_ended(state) && dead_letter != DeadLetter::due && keep_until <= memory_now;
 }
 
-DeviceDecision decide_device(const std::optional<DeviceRow>& found, const Settlement& settlement,
-                             WallTime now) {
+DeviceDecision decide_device(const std::optional<DeviceRow>& found, const Settlement& settlement) {
   DeviceDecision decision;
   if (!settlement.device) return decision;
   const auto state = device_state_from(settlement.device->change);
   SO_ASSERT(state.has_value());
   DeviceRow next{.state = *state,
-                 .since = settlement.verdict.invalid_since.value_or(now),
+                 .since = settlement.verdict.invalid_since.value_or(settlement.device->called),
                  .registered_at = settlement.device->registered_at};
   const bool known = found && found->state == next.state &&
                      (!next.registered_at || *next.registered_at <= found->since);
-  // An alarm about the sender does not take back what is known about the device.
-  const bool weaker = found && found->state == DeviceState::invalid &&
-                      next.state != DeviceState::invalid &&
+  // An alarm about the sender does not take back what is known about the device, nor does an answer
+  // to a call of before what has been reported meanwhile.
+  const bool dead =
+      found && (found->state == DeviceState::invalid || found->state == DeviceState::revoked);
+  const bool weaker = dead && (next.state != DeviceState::invalid || next.since < found->since) &&
                       (!next.registered_at || *next.registered_at <= found->since);
   if (!known && !weaker) decision.write = next;
   return decision;

@@ -81,6 +81,6 @@ struct DeviceDecision {
   std::optional<DeviceRow> write{};  // with a device event
 };
 [[nodiscard]] DeviceDecision decide_device(const std::optional<DeviceRow>& found,
-                                           const Settlement& settlement, WallTime now);
+                                           const Settlement& settlement);
 
 }  // namespace sendonce

@@ -204,6 +204,15 @@ std::string_view receipt_at_a_glance(std::string_view body) {
   return name.find('\\') == std::string_view::npos ? name : std::string_view();
 }
 
+// projects/P/messages/ID: a "name" stands in other APIs' errors too ("validation_error").
+bool is_message_name(std::string_view name) {
+  constexpr std::string_view kBefore = "projects/";
+  constexpr std::string_view kWithin = "/messages/";
+  const std::size_t at = name.find(kWithin);
+  return is_receipt(name) && name.starts_with(kBefore) && at != std::string_view::npos &&
+         at > kBefore.size() && at + kWithin.size() < name.size();
+}
+
 std::optional<Verdict> accepted_by(const HttpAnswer& answer) {
   std::string_view name = receipt_at_a_glance(answer.body);
   std::optional<JsonTree> body;
@@ -211,7 +220,7 @@ std::optional<Verdict> accepted_by(const HttpAnswer& answer) {
     body = parse_json_tree(answer.body);
     if (body) name = body->string_at("name");
   }
-  if (!is_receipt(name)) return std::nullopt;
+  if (!is_message_name(name)) return std::nullopt;
   Verdict v = judged(accepted, FaultScope::delivery, "accepted");
   v.message_id = name;
   return v;

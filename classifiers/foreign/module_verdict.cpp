@@ -147,6 +147,7 @@ Believed believe(const ModuleSaid& said, const HttpAnswer& answer, bool needs_re
   const std::string reason =
       said.reason.empty() ? "http_" + std::to_string(answer.status) : said.reason;
   Verdict v = judged(*said.verdict, scope_of(said), reason);
+  v.needs_proof = v.name == VerdictClass::token_terminal;  // as of any provider that we do not know
   if (v.name == VerdictClass::accepted) {
     if (said.message_id.empty() && needs_receipt)
       return {judge_status(answer, now), "accepted without a receipt"};

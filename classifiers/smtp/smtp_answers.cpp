@@ -196,7 +196,12 @@ bool is_dead_address(const Reply& r) {
 Verdict judge_permanent(const Reply& r) {
   const std::string reason = reason_of(r);
   if (is_auth(r)) return judged(VerdictClass::provider_auth, FaultScope::provider, reason);
-  if (is_dead_address(r)) return judged(VerdictClass::token_terminal, FaultScope::device, reason);
+  if (is_dead_address(r)) {
+    Verdict v = judged(VerdictClass::token_terminal, FaultScope::device, reason);
+    // A relay that cannot find its way (a wrong host, no DNS) finds no system and no form right.
+    v.needs_proof = !r.is(1, 1) && !r.is(1, 10) && !r.is(2, 1);
+    return v;
+  }
   if (r.is(2, 2)) return waits(r, kFullWait);  // full: no reason to forget the address
   const bool about_sender = r.is(1, 7) || r.is(1, 8) || r.step == MailStep::sender;
   const bool too_large = r.code == 552 || r.is(3, 4) || r.is(2, 3);
@@ -227,7 +232,8 @@ Verdict judge_smtp(const CallResult& result) {
   switch (reply.code / 100) {
     case 2: {
       const std::string_view id = queue_id(answer.body);
-      const bool recorded = reply.step == MailStep::none && !id.empty();
+      const bool recorded = reply.step == MailStep::none && !id.empty() &&
+                            answer.body.starts_with(std::to_string(reply.code));
       if (reply.step == MailStep::message || recorded) return accepted_with(id);
       break;
     }

@@ -54,7 +54,7 @@ struct Verdict {
   std::optional<WallTime> invalid_since{};  // provider's time of a dead device
   bool receipt_missing = false;     // a 2xx without the receipt: law 6, resend acts as give-up
   bool refresh_credential = false;  // the credential is stale: get a new one once
-  bool needs_proof = false;         // a device fault only if topic and environment have been proven
+  bool needs_proof = false;         // a device fault only if this credential has been accepted
   bool passing_if_proven = false;   // our fault, unless the same URL has worked before
   bool reconnect = false;           // retire the connection before the next attempt
   bool ignore_device = false;       // the delivery failed, but what is known of the device stays

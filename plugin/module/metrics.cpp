@@ -171,6 +171,12 @@ void add_provider(Families& m, const ProviderConfig& c, const ProviderReport& r)
   m.gauge("sendonce_provider_invalidations_held",
           "1 while so many devices are called dead that none is believed", of,
           r.invalidations_held ? 1 : 0);
+  m.counter("sendonce_provider_mismatches_withheld_total",
+            "Devices called another sender's of which the registry was not told", of,
+            r.counters.mismatches_withheld);
+  m.gauge("sendonce_provider_mismatches",
+          "1 while so many devices are called another sender's that the sender must be wrong", of,
+          r.mismatches ? 1 : 0);
   m.counter("sendonce_provider_devices_reused_total",
             "Claims for devices that are bound to another recipient", of,
             r.counters.devices_reused);

@@ -72,6 +72,8 @@ Json provider_json(const ProviderConfig& c, const ProviderReport& r) {
           {"paused", r.paused},
           {"invalidations_held", r.invalidations_held},
           {"device_faults_withheld", r.counters.device_faults_withheld},
+          {"mismatches", r.mismatches},
+          {"mismatches_withheld", r.counters.mismatches_withheld},
           {"devices_reused", r.counters.devices_reused},
           {"verdicts", std::move(verdicts)},
           {"calls_by_duration", r.counters.calls.counts()}};

@@ -39,6 +39,7 @@ struct ClassCounters {
 struct ProviderCounters {
   std::array<std::uint64_t, 9> verdicts{};  // by VerdictClass
   std::uint64_t device_faults_withheld = 0;
+  std::uint64_t mismatches_withheld = 0;
   std::uint64_t devices_reused = 0;  // claims for devices of another recipient
   DurationHistogram calls{};         // from the hand-over to the transport to the answer
 };

@@ -464,6 +464,7 @@ EngineReport Engine::report() const {
     ProviderReport report{
         .counters = p.counters,
         .invalidations_held = p.hygiene.breaker_open(),
+        .mismatches = p.hygiene.mismatches(),
         .paused = p.paused,
         .queued = p.queue.size(),
         .credential_ends = p.slot.provider->credential_ends(),

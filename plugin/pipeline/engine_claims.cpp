@@ -317,6 +317,7 @@ void Engine::call(Delivery& d) {
   const bool in_doubt = d.carried != Effect::not_sent;
   crash_point(CrashPoint::claim_durable);
   d.stage = Stage::calling;
+  d.called = now_.wall;
   if (!deps_.transport.submit(d.ticket, d.provider, std::move(*d.request), p.slot.config.total)) {
     d.request.reset();
     return give_back(d, std::chrono::milliseconds(20), "no free stream");

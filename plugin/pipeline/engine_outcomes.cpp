@@ -24,6 +24,17 @@ bool is_of_old_credential(const ProviderState& p, const Delivery& d, const Verdi
   return verdict.refresh_credential && d.credential != p.slot.provider->credential();
 }
 
+// What a believed fault makes of its device.
+std::string change_of(const Verdict& verdict) {
+  const bool dead = verdict.fault == Fault::device;
+  return std::string(name(dead ? DeviceState::invalid : DeviceState::mismatch));
+}
+
+// The origin that it is sent to; a part that only verdicts name is another matter.
+std::string_view origin_part(const ProviderState& p, const Delivery& d) {
+  return p.slot.provider->capabilities().many_origins ? std::string_view(d.part) : "";
+}
+
 }  // namespace
 
 void Engine::finish_calls() {
@@ -70,7 +81,7 @@ void Engine::finish_call(const Completion& completion) {
 void Engine::conclude(Delivery& d, Verdict&& verdict, bool answered) {
   ProviderState& p = provider(d);
   const ClassPolicy& c = policy(d);
-  verdict = p.hygiene.weigh(std::move(verdict));
+  verdict = p.hygiene.of(origin_part(p, d)).weigh(std::move(verdict));
   judge_device(p, d, verdict);
   ++p.counters.verdicts[static_cast<std::size_t>(verdict.name)];
   heed(p, d, verdict);
@@ -92,15 +103,25 @@ void Engine::conclude(Delivery& d, Verdict&& verdict, bool answered) {
 
 // Whether the registry may be told; of a mass invalidation it is not, and somebody must look.
 void Engine::judge_device(ProviderState& p, Delivery& d, const Verdict& verdict) {
-  const bool held = p.hygiene.breaker_open();
-  d.device_believed = p.hygiene.believes(verdict, target(d));
+  const std::string_view part = origin_part(p, d);
+  Hygiene& hygiene = p.hygiene.of(part);
+  const bool held = hygiene.breaker_open();
+  const bool mismatches = hygiene.mismatches();
+  d.device_believed = hygiene.believes(verdict, target(d));
   if (verdict.fault == Fault::device && !d.device_believed) ++p.counters.device_faults_withheld;
-  if (p.hygiene.breaker_open() == held) return;
-  if (held)
-    deps_.log.info("provider.invalidations_resumed", {{"provider", p.slot.config.name}});
-  else
-    deps_.log.error("provider.invalidations_held",
-                    {{"provider", p.slot.config.name}, {"reason", verdict.reason}});
+  if (verdict.fault == Fault::mismatch && !d.device_believed) ++p.counters.mismatches_withheld;
+  if (hygiene.breaker_open() == held && hygiene.mismatches() == mismatches) return;
+  const Field whose{"provider", p.slot.config.name};
+  const Field where{"part", part};
+  const Field why{"reason", verdict.reason};
+  if (!held && hygiene.breaker_open())
+    deps_.log.error("provider.invalidations_held", {whose, where, why});
+  if (held && !hygiene.breaker_open())
+    deps_.log.info("provider.invalidations_resumed", {whose, where});
+  if (!mismatches && hygiene.mismatches())
+    deps_.log.error("provider.mismatches", {whose, where, why});
+  if (mismatches && !hygiene.mismatches())
+    deps_.log.info("provider.mismatches_over", {whose, where});
 }
 
 // What the verdict means for the provider: holds, credentials, connections.
@@ -140,11 +161,12 @@ void Engine::settle(Delivery& d) {
   if (!d.decision.reason.empty()) s.verdict.reason = d.decision.reason;
   if (d.verdict.effect == Effect::sent && provider(d).slot.config.reuse != TokenReuse::allow)
     s.bind = Bind{d.device, d.message->recipient, target(d).registered_at};
-  if (d.device_believed) {
+  if (std::exchange(d.device_believed, false)) {  // once: a later settlement has no such verdict
     s.device = Settlement::DeviceChange{.hash = d.device,
                                         .kind = std::string(name(provider(d).slot.config.kind)),
-                                        .change = "invalid",
-                                        .registered_at = target(d).registered_at};
+                                        .change = change_of(d.verdict),
+                                        .registered_at = target(d).registered_at,
+                                        .called = d.called};
   }
 }
 

@@ -27,6 +27,7 @@ struct ProviderReport {
   ProviderCounters counters{};
   std::vector<std::pair<std::string, Hold>> holds{};
   bool invalidations_held = false;
+  bool mismatches = false;  // of so many of the latest answers that none is told
   std::string paused{};
   std::size_t queued = 0;
   std::optional<WallTime> credential_ends{};  // of the one at hand, see Provider

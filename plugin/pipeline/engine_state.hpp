@@ -45,7 +45,7 @@ struct ProviderState {
   ProviderSlot slot{};
   Dispatcher queue;
   Holds holds;
-  Hygiene hygiene{};
+  HygieneOfParts hygiene{};
   Limiter limiter{};
   DevicePace pace{};
   ProviderCounters counters{};

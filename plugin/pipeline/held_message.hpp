@@ -68,6 +68,7 @@ struct Delivery {
   Decision decision{};
   bool attempted = false;
   bool device_believed = false;
+  WallTime called{};  // when its latest call began
 };
 
 struct HeldMessage {

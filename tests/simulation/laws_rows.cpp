@@ -168,7 +168,7 @@ void LawBook::check_settlement(const Settlement& s, const Settled& reply, const 
   }
   note_settled(s, known);
   if (s.verdict.fault == Fault::device && !s.device) world_.hit(Probe::device_fault_not_believed);
-  if (s.verdict.fault == Fault::mismatch && !s.device) world_.hit(Probe::device_mismatch_kept);
+  if (s.verdict.fault == Fault::mismatch) world_.hit(Probe::device_mismatch_kept);
 }
 
 // Law 4: it ends nothing and schedules nothing; what it knows is kept.
@@ -406,6 +406,7 @@ void LawBook::check_device(const DeviceChanged& change, const TicketedRequest& r
   if (s->verdict.fault != Fault::device && s->verdict.fault != Fault::mismatch)
     broken(8, "a device is ended by a fault that is not its own");
   if (change.after.state != DeviceState::invalid) return;
+  if (s->verdict.fault == Fault::mismatch) broken(8, "a device is ended by its sender's mistake");
   for (const Known* known : by_device_[change.hash]) {
     const TokenTruth& truth = providers_[known->provider].service->token(known->token);
     if (!truth.dead_since) broken(8, short_text(known->key) + ": its device lives, and is ended");

@@ -70,7 +70,8 @@ struct FakeBroker final : Broker {
 };
 
 // A provider whose verdict is in the status: 200 accepted, 2xx without receipt 202, 410 dead token,
-// 400 payload, 403 auth, 404 configuration, 429 throttled, 500 in doubt, 503 retryable.
+// 451 the same if the credential was proven, 406 not our device, 400 payload, 403 auth, 404
+// configuration, 429 throttled, 500 in doubt, 503 retryable.
 struct FakeProvider final : Provider {
   Capabilities caps{.kind = ProviderKind::apns};
   bool is_ready = true;
@@ -165,6 +166,13 @@ struct FakeProvider final : Provider {
         return {.effect = Effect::maybe_sent, .reason = "no receipt", .receipt_missing = true};
       case 410:
         return no(VerdictClass::token_terminal, Fault::device, FaultScope::device);
+      case 451: {
+        Verdict v = no(VerdictClass::token_terminal, Fault::device, FaultScope::device);
+        v.needs_proof = true;
+        return v;
+      }
+      case 406:
+        return no(VerdictClass::token_mismatch, Fault::mismatch, FaultScope::device);
       case 400:
         return no(VerdictClass::payload_error, Fault::request, FaultScope::delivery);
       case 403:

@@ -86,6 +86,13 @@ void judge_holds(const Patient& patient, const Json& status, Report& report) {
                  {"$EDITOR " + patient.path + "   # [provider." + name + "] topic, environment",
                   patient.ours("reload")},
                  EX_CONFIG);
+    if (p.value("mismatches", false))
+      report.red("hold", name,
+                 "so many answers call devices another sender's that its deliveries fail: wrong "
+                 "environment, app or credential?",
+                 {"$EDITOR " + patient.path + "   # [provider." + name + "] topic, environment",
+                  patient.ours("reload")},
+                 EX_CONFIG);
   }
 }
 

@@ -46,9 +46,12 @@ TEST(FcmAnswers, accepted_needs_a_name) {
     EXPECT_EQ(v.effect, Effect::sent);
     EXPECT_EQ(v.message_id, "projects/p/messages/0:1");
   }
-  for (const char* body : {"", "{}", R"({"name":""})", R"({"name":5})", R"({"name":"a)",
-                           R"({"name":"a"} x)", R"({"name":"a"}})", R"({"name":"a","name":"b"})",
-                           R"({"results":[{"message_id":"1"}]})", R"({"error":{}})", "<html>"}) {
+  for (const char* body :
+       {"", "{}", R"({"name":""})", R"({"name":5})", R"({"name":"a)", R"({"name":"a"} x)",
+        R"({"name":"a"}})", R"({"name":"a","name":"b"})", R"({"results":[{"message_id":"1"}]})",
+        R"({"error":{}})", "<html>", R"({"statusCode":403,"name":"validation_error"})",
+        R"({"name":"projects/p"})", R"({"name":"projects//messages/1"})",
+        R"({"name":"projects/p/messages/"})", R"({"name":"/messages/1"})"}) {
     const Verdict v = raw(200, body);
     EXPECT_EQ(v.name, ambiguous) << body;
     EXPECT_TRUE(v.receipt_missing) << body;

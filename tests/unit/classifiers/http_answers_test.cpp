@@ -86,15 +86,15 @@ TEST(HttpAnswers, WhatMayHaveBeenDoneEndsNoDestination) {
   }
 }
 
-// A token of another app gets the same answer; a number has no app.
-TEST(HttpAnswers, ATokenEndsOnlyOnceTheCredentialWasAccepted) {
+// A token of another app gets the same answer, and a number at an account that is not set up.
+TEST(HttpAnswers, ADestinationEndsOnlyOnceTheCredentialWasAccepted) {
   HttpSpec spec;
   spec.answers = {rule(400, VerdictClass::token_terminal)};
   spec.answers[0].pointer = "/code";
-  spec.channel = Channel::push;
-  EXPECT_TRUE(judge_http(spec, answer(400, R"({"code":7})"), kNow).needs_proof);
-  spec.channel = Channel::sms;
-  EXPECT_FALSE(judge_http(spec, answer(400, R"({"code":7})"), kNow).needs_proof);
+  for (const Channel channel : {Channel::push, Channel::sms, Channel::email, Channel::webhook}) {
+    spec.channel = channel;
+    EXPECT_TRUE(judge_http(spec, answer(400, R"({"code":7})"), kNow).needs_proof);
+  }
 }
 
 TEST(HttpAnswers, AcceptedNeedsItsReceipt) {

@@ -69,6 +69,34 @@ TEST(HttpLookup, ACutAnswerProvesNothing) {
   EXPECT_EQ(look_of(cut), Look::undecided);
 }
 
+// Absent is what sends a second copy: only the whole answer of this search says it.
+TEST(HttpLookup, NoDamageMakesAnAnswerAbsent) {
+  const std::string there = R"({"count":1,"list":[{"id":"m-7"}]})";
+  const std::string none = R"({"count":0,"list":[]})";
+  ASSERT_EQ(look_of(answer(200, none)), Look::absent);
+  const std::string spaces(std::size_t{1024} * 1024, ' ');
+  for (const std::string& body :
+       {"<html><pre>" + none + "</pre></html>", "[" + none + "]", "{\"data\":" + none + "}",
+        "\"" + none + "\"", none + none, none + "x", spaces + none,
+        std::string(R"({"count":0,"count":1,"list":[]})"), std::string(100'000, '['),
+        std::string(R"({"count":"0 of 1","list":[]})"), std::string(R"({"count":[0]})")})
+    EXPECT_EQ(look_of(answer(200, body)), Look::undecided) << body.substr(0, 60);
+  // A byte that is another: of a found one, and of one that says nothing.
+  for (const std::string& body : {there, std::string(R"({"error":"later","list":[]})")}) {
+    for (std::size_t at = 0; at < body.size(); ++at) {
+      for (const char other : {'\0', '"', '}', ' ', '\xff'}) {
+        std::string damaged = body;
+        damaged[at] = other;
+        EXPECT_NE(look_of(answer(200, damaged)), Look::absent) << damaged;
+      }
+    }
+  }
+  for (int status = -1; status < 1000; ++status) {
+    if (status >= 200 && status <= 299) continue;
+    EXPECT_EQ(look_of(answer(status, none)), Look::undecided) << status;
+  }
+}
+
 TEST(HttpLookup, FoundNeedsASuccessAndTheReceipt) {
   HttpSpec spec = searched();
   EXPECT_EQ(judge_lookup(spec, answer(500, R"({"count":1,"list":[{"id":"m-7"}]})"), kNow).look,

@@ -123,6 +123,8 @@ TEST(SmtpAnswers, a_recorded_2xx_needs_an_id) {
   EXPECT_TRUE(judge("250 OK", MailStep::none).receipt_missing);
   EXPECT_EQ(name(judge("250 2.0.0 Ok: queued as 4XYZ123abc", MailStep::none).name),
             name(V::accepted));
+  HttpAnswer form = answer(200, "MessageSid=SM0123456789abcdef&MessageStatus=undelivered");
+  EXPECT_EQ(name(judge_smtp(CallResult(form)).name), name(V::ambiguous)) << "no reply";
   EXPECT_EQ(name(judge("250 2.0.0 Ok: queued as 4XYZ123abc", MailStep::recipient).name),
             name(V::ambiguous));
 }
@@ -136,6 +138,18 @@ TEST(SmtpAnswers, a_reason_never_quotes_the_server) {
 TEST(SmtpAnswers, a_status_of_another_class_than_the_code_counts_for_nothing) {
   EXPECT_EQ(name(judge("450 5.1.1 no such user").name), name(V::retryable));
   EXPECT_EQ(name(judge("550 4.1.1 no such user").name), name(V::payload_error));
+}
+
+// No system, no form, moved: a relay that is set up badly says so of any address.
+TEST(SmtpAnswers, what_may_be_the_relays_own_trouble_needs_proof) {
+  for (const char* text : {"550 5.1.2 bad system", "553 5.1.3 bad syntax", "551 5.1.6 moved"}) {
+    const Verdict v = judge(text);
+    EXPECT_EQ(name(v.name), name(V::token_terminal)) << text;
+    EXPECT_TRUE(v.needs_proof) << text;
+    EXPECT_EQ(name(in_light_of(v, false).name), name(V::token_mismatch)) << text;
+  }
+  for (const char* text : {"550 5.1.1 no such user", "556 5.1.10 null MX"})
+    EXPECT_FALSE(judge(text).needs_proof) << text;
 }
 
 TEST(SmtpAnswers, no_damage_ends_an_address) {

@@ -243,10 +243,40 @@ TEST(DecideDevice, AMismatchDoesNotRaiseTheDead) {
       .hash = {}, .kind = "apns", .change = "mismatch", .registered_at = std::nullopt};
   const DeviceRow dead{
       .state = DeviceState::invalid, .since = kNoon, .registered_at = std::nullopt};
-  EXPECT_FALSE(decide_device(dead, settlement, kNoon).write.has_value());
+  EXPECT_FALSE(decide_device(dead, settlement).write.has_value());
   settlement.device->registered_at = kNoon + seconds(1);  // another registration
-  EXPECT_TRUE(decide_device(dead, settlement, kNoon).write.has_value());
-  EXPECT_TRUE(decide_device(std::nullopt, settlement, kNoon).write.has_value());
+  EXPECT_TRUE(decide_device(dead, settlement).write.has_value());
+  EXPECT_TRUE(decide_device(std::nullopt, settlement).write.has_value());
+}
+
+TEST(DecideDevice, AMismatchDoesNotTakeBackARevocation) {
+  Settlement settlement = settle_of(1, Fence(1), State::failed, Effect::not_sent);
+  settlement.device = Settlement::DeviceChange{.hash = {},
+                                               .kind = "apns",
+                                               .change = "mismatch",
+                                               .registered_at = std::nullopt,
+                                               .called = kNoon + seconds(5)};
+  const DeviceRow revoked{
+      .state = DeviceState::revoked, .since = kNoon, .registered_at = std::nullopt};
+  EXPECT_FALSE(decide_device(revoked, settlement).write.has_value());
+  // Nor does the answer to a call of before move it back.
+  settlement.device->change = "invalid";
+  settlement.device->called = kNoon - seconds(1);
+  EXPECT_FALSE(decide_device(revoked, settlement).write.has_value());
+}
+
+// Who registers while the answer is under way is not who was refused.
+TEST(DecideDevice, WithoutAProvidersTimeItCountsFromTheCall) {
+  Settlement settlement = settle_of(1, Fence(1), State::failed, Effect::not_sent);
+  settlement.verdict.fault = Fault::device;
+  settlement.device = Settlement::DeviceChange{.hash = {},
+                                               .kind = "apns",
+                                               .change = "invalid",
+                                               .registered_at = std::nullopt,
+                                               .called = kNoon};
+  EXPECT_EQ(decide_device(std::nullopt, settlement).write->since, kNoon);
+  settlement.verdict.invalid_since = kNoon - hours(1);
+  EXPECT_EQ(decide_device(std::nullopt, settlement).write->since, kNoon - hours(1));
 }
 
 TEST(DeadLetterDone, OnlyWhatWasOwed) {

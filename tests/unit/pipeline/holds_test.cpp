@@ -1,5 +1,7 @@
 #include "plugin/pipeline/holds.hpp"
 
+#include <numeric>
+
 #include <gtest/gtest.h>
 
 #include "plugin/pipeline/dispatcher.hpp"
@@ -350,6 +352,70 @@ TEST(Hygiene, AFaultOlderThanTheRegistrationIsIgnored) {
   EXPECT_FALSE(h.believes(v, t));
   t.registered_at = WallTime(seconds(99));
   EXPECT_TRUE(h.believes(v, t));
+}
+
+// docs/guarantees.md has the numbers.
+TEST(Hygiene, NoMoreThanFortyOfTwoHundredAnswersEndADevice) {
+  const Verdict dead{.effect = Effect::not_sent, .fault = Fault::device};
+  const auto believed = [&](Hygiene& h, int answers) {
+    int n = 0;
+    for (int i = 0; i < answers; ++i) n += h.believes(dead, Target{}) ? 1 : 0;
+    return n;
+  };
+  Hygiene fresh;
+  EXPECT_EQ(believed(fresh, 10'000), 19);
+  for (const int accepted : {200, 201, 5'000}) {
+    Hygiene h;
+    for (int i = 0; i < accepted; ++i) EXPECT_FALSE(h.believes(fine(), Target{}));
+    EXPECT_EQ(believed(h, 10'000), 40) << accepted;
+  }
+  // However they are mixed.
+  for (int share = 2; share < 200; ++share) {
+    Hygiene h;
+    std::vector<int> news;
+    for (int i = 0; i < 2'000; ++i)
+      news.push_back(h.believes(i % 200 < share ? dead : fine(), Target{}) ? 1 : 0);
+    for (std::size_t from = 0; from + 200 <= news.size(); ++from)
+      EXPECT_LE(std::accumulate(news.begin() + static_cast<std::ptrdiff_t>(from),
+                                news.begin() + static_cast<std::ptrdiff_t>(from + 200), 0),
+                40)
+          << share;
+  }
+}
+
+TEST(Hygiene, AMassOfMismatchesIsAnAlarmAndMarksNobody) {
+  Hygiene h;
+  const Verdict other{.effect = Effect::not_sent, .fault = Fault::mismatch};
+  int marked = 0;
+  for (int i = 0; i < 300; ++i) marked += h.believes(other, Target{}) ? 1 : 0;
+  EXPECT_EQ(marked, 19);
+  EXPECT_TRUE(h.mismatches());
+  EXPECT_FALSE(h.breaker_open()) << "no device is ended, and none kept from it";
+  for (int i = 0; i < 200; ++i) EXPECT_FALSE(h.believes(fine(), Target{}));
+  EXPECT_FALSE(h.mismatches());
+  EXPECT_TRUE(h.believes(other, Target{}));
+}
+
+TEST(Hygiene, OfOnePartProvesNothingOfAnother) {
+  HygieneOfParts parts;
+  Verdict v{
+      .name = VerdictClass::token_terminal, .effect = Effect::not_sent, .fault = Fault::device};
+  v.needs_proof = true;
+  for (int i = 0; i < 200; ++i) EXPECT_FALSE(parts.of("a").believes(fine(), Target{}));
+  EXPECT_EQ(parts.of("a").weigh(v).fault, Fault::device);
+  EXPECT_EQ(parts.of("b").weigh(v).fault, Fault::mismatch);
+  v.needs_proof = false;
+  int believed = 0;
+  for (int i = 0; i < 30; ++i) believed += parts.of("b").believes(v, Target{}) ? 1 : 0;
+  EXPECT_EQ(believed, 19);
+  EXPECT_TRUE(parts.breaker_open());
+  EXPECT_FALSE(parts.of("a").breaker_open());
+  v.needs_proof = true;
+  parts.forget_proof();
+  EXPECT_EQ(parts.of("a").weigh(v).fault, Fault::mismatch);
+  for (std::size_t i = 0; i < 2 * HygieneOfParts::kPartsMax; ++i)
+    static_cast<void>(parts.of("p" + std::to_string(i)));
+  EXPECT_EQ(parts.size(), HygieneOfParts::kPartsMax);
 }
 
 TEST(Hygiene, BreakerHoldsMassInvalidation) {

@@ -62,21 +62,33 @@ Stage refused_then_repeated(const std::string& path) {
   };
 }
 
-// Whatever happens to a connection on which nothing is open harms no request.
+void leave_idle(Rig& rig, const std::function<void(FaultServer&)>& what) {
+  ASSERT_TRUE(rig.connected());
+  what(rig.server);
+  ASSERT_TRUE(rig.until([&] { return rig.state().room == 0; })) << "still believed to be there";
+  EXPECT_TRUE(rig.ended.empty());
+  ASSERT_TRUE(rig.until([&] { return rig.submit("/ok", 1); }));
+}
+
+// Whatever happens to a connection on which nothing is open harms no request: the next one goes
+// over another. The line is about the session alone: where there is no other, nothing is in doubt.
 Stage while_idle(const std::function<void(FaultServer&)>& what) {
   return [what](Staged& out) {
     Rig rig;
-    ASSERT_TRUE(rig.connected());
-    what(rig.server);
-    ASSERT_TRUE(rig.until([&] { return rig.state().room == 0; })) << "still believed to be there";
-    EXPECT_TRUE(rig.ended.empty());
-    ASSERT_TRUE(rig.until([&] { return rig.submit("/ok", 1); }));
+    leave_idle(rig, what);
     take(out, rig);
     rig.expect_answered(1, 200);
     EXPECT_EQ(rig.server.seen(1).times, 1);
-    // The line is about the session: what is not under way cannot be in doubt.
-    out.result = CallFailure{.effect = Effect::not_sent, .cause = Cause::not_started};
     rig.hold_against_witness();
+
+    Rig alone;
+    leave_idle(alone, [&](FaultServer& server) {
+      server.refuse_connections();
+      what(server);
+    });
+    take(out, alone);
+    out.arrived = alone.server.seen(1).times;
+    alone.hold_against_witness();
   };
 }
 

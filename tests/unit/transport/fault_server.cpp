@@ -88,7 +88,7 @@ FaultServer::~FaultServer() {
   thread_.join();
   peers_.clear();
   SSL_CTX_free(static_cast<SSL_CTX*>(tls_));
-  ::close(listen_);
+  if (listen_ >= 0) ::close(listen_);
   ::close(wake_);
 }
 
@@ -126,7 +126,8 @@ void FaultServer::run() {
       orders.swap(orders_);
       upto = ordered_;
     }
-    accept_all();
+    if (refusing_.load() && listen_ >= 0) ::close(std::exchange(listen_, -1));
+    if (listen_ >= 0) accept_all();
     for (auto& p : peers_) {
       if (!p->dead()) p->step();
       for (const auto& order : orders) order(*p);
@@ -166,6 +167,10 @@ void FaultServer::allow_streams(std::uint32_t count) {
 }
 void FaultServer::listen_again() {
   on_all([](Peer& p) { p.hear(); });
+}
+void FaultServer::refuse_connections() {
+  refusing_.store(true);
+  on_all([](Peer&) {});
 }
 void FaultServer::stop_answering_pings() {
   on_all([](Peer& p) { p.ignore_pings(); });

@@ -78,6 +78,7 @@ class FaultServer {
   void goaway(std::int32_t last, std::uint32_t error);
   void allow_streams(std::uint32_t count);
   void listen_again();
+  void refuse_connections();  // new ones, from now on
   void stop_answering_pings();
 
  private:
@@ -93,6 +94,7 @@ class FaultServer {
   int port_ = 0;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::atomic<bool> stop_{false};
+  std::atomic<bool> refusing_{false};
   mutable std::mutex mutex_{};
   std::condition_variable done_{};
   std::vector<std::function<void(Peer&)>> orders_{};

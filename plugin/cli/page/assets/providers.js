@@ -129,7 +129,11 @@ class Card {
     setText(this.lastError, p.last_error ? `Last fault of a connection: ${p.last_error}` : "");
     setText(this.withheld, p.invalidations_held
       ? "So many devices are called dead that none is believed; the registry is not told of " +
-        `${count(p.device_faults_withheld)}.` : "");
+        `${count(p.device_faults_withheld)}.`
+      : p.mismatches
+        ? "So many devices are called another sender's that the sender must be wrong: " +
+          "environment, app or credential?"
+        : "");
     const of = (sample) => sample.providers[p.name]?.calls ?? null;
     this.#chart.show(history.times(), quantileLines(history, of));
   }
