@@ -46,6 +46,14 @@ route = {{ push = ["apns", "other"] }}
 """
 TOKEN = "00112233" * 8
 
+GATE = """[provider.gate]
+kind = "http"
+channel = "sms"
+endpoint = "https://gate.example.com"
+path = "/v1"
+json = { to = "{phone}" }
+answers = [{ status = "2xx", class = "accepted" }]
+"""
 
 class Programs(unittest.TestCase):
     def setUp(self):
@@ -194,10 +202,25 @@ class Publish(Programs):
     def test_usage(self):
         self.expect(self.publish("--event", "e1"), 64, "--recipient, --provider, --token",
                     "see sendonce publish --help")
-        for option in ("--event", "--token", "--campaign", "--data"):
+        for option in ("--event", "--token", "--phone", "--campaign", "--data"):
             self.expect(self.publish("--file", "-", option, "x"), 64, "--file", option)
 
     def test_without_the_credential(self):
+        for first, second in (("--token", "--phone"), ("--phone", "--email"), ("--url", "--email")):
+            self.expect(self.publish(first, "x", second, "x"), 64, first, second)
+
+    def test_a_destination_chooses_the_channel(self):
+        said = ("--event", "e1", "--recipient", "u1", "--template", "t", "--body", "B")
+        for option, value, channel in (("--phone", "+15550100", "sms"),
+                                       ("--email", "a@example.com", "email"),
+                                       ("--url", "https://example.com/", "webhook")):
+            self.expect(self.publish(*said, option, value), 65,
+                        f"on the {channel} route of class orders")
+        push = 'route = { push = ["apns"] }\n'
+        self.configure(push, push.replace(" }", ', sms = ["gate"] }') + GATE)
+        self.expect(self.publish(*said, "--phone", "+15550100"), 69, "cannot connect to")
+        self.expect(self.publish(*said, "--phone", "+15550100", "--provider", "gate"), 69)
+        self.expect(self.publish(*said, "--phone", "+1 555"), 65, "$.targets[0]")
         (self.dir / "apns.p8").unlink()
         self.expect(self.publish(*self.GOOD), 69, "tokens and payload are not checked")
         self.expect(self.publish(*self.changed("--provider", "none")), 65, "$.targets[0]")
