@@ -10,7 +10,9 @@
 #include "classifiers/json_tree.hpp"
 #include "classifiers/log_form.hpp"
 #include "classifiers/registry.hpp"
+#include "plugin/core/nearest.hpp"
 #include "plugin/core/text.hpp"
+#include "plugin/message/json_path.hpp"
 
 namespace sendonce {
 namespace {
@@ -18,6 +20,15 @@ namespace {
 using Type = JsonTree::Type;
 
 constexpr JsonTreeLimits kLineLimits{.max_bytes = std::size_t{8} * 1024 * 1024, .max_depth = 16};
+
+constexpr std::array<std::string_view, 7> kMembers{
+    "provider", "id", "http_status", "headers", "body", "transport", "context"};
+// What whoever records answers writes beside them, as tests/corpus does.
+constexpr std::array<std::string_view, 8> kNotes{
+    "note", "expected_class", "why", "maybe_sent", "flags", "alt", "basis", "source"};
+constexpr std::array<std::string_view, 6> kContextMembers{
+    "environment_differs",    "environment_proven", "path_proven",
+    "last_stream_below_ours", "registered_at",      "index"};
 
 struct Context {
   std::optional<bool> environment_differs{};
@@ -45,6 +56,26 @@ Result<const JsonTree*> member(const JsonTree& object, std::string_view name, Ty
   if (!found->is(type))
     return fail(Errc::invalid, std::string(name) + " must be " + std::string(type_name));
   return found;
+}
+
+// A slip would be an answer that says less, and a verdict without a word of it.
+Result<void> check_names(const JsonTree& object, const JsonPath& at,
+                         std::span<const std::string_view> known,
+                         std::span<const std::string_view> notes = {}) {
+  for (const std::string& name : object.names) {
+    const auto is_name = [&name](std::string_view other) { return name == other; };
+    if (std::ranges::any_of(known, is_name) || std::ranges::any_of(notes, is_name)) continue;
+    std::string_view meant = nearest(name, known);
+    for (const std::string_view whole : known)
+      if (meant.empty() && whole.ends_with("_" + name)) meant = whole;
+    std::string what = "unknown member";
+    if (!meant.empty()) what.append("; did you mean ").append(meant).append("?");
+    if (meant.empty())
+      for (const std::string_view one : known)
+        what.append(one == known.front() ? "; allowed are " : ", ").append(one);
+    return JsonPath(at, name).refuse(what);
+  }
+  return {};
 }
 
 Result<std::string> text_member(const JsonTree& object, std::string_view name) {
@@ -88,6 +119,7 @@ Result<Context> context_member(const JsonTree& object) {
   Context context;
   SO_TRY(const JsonTree* found, member(object, "context", Type::object, "an object"));
   if (found == nullptr) return context;
+  SO_CHECK(check_names(*found, JsonPath(JsonPath(), "context"), kContextMembers));
   SO_TRY(context.environment_differs, flag_member(*found, "environment_differs"));
   SO_TRY(context.environment_proven, flag_member(*found, "environment_proven"));
   SO_TRY(context.path_proven, flag_member(*found, "path_proven"));
@@ -111,6 +143,7 @@ Result<Line> read_line(std::string_view text) {
   const auto tree = parse_json_tree(text, kLineLimits);
   if (!tree || !tree->is(Type::object))
     return fail(Errc::invalid, "not a JSON object, or one member is there twice");
+  SO_CHECK(check_names(*tree, JsonPath(), kMembers, kNotes));
   Line line;
   SO_TRY(line.id, text_member(*tree, "id"));
   SO_TRY(line.provider, text_member(*tree, "provider"));

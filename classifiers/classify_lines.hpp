@@ -24,7 +24,8 @@ namespace sendonce {
 //   transport    null, or {layer, event, code, prereq_calls, …} (corpus_transport.hpp)
 //   context      what only the sender knows, all optional: environment_differs, environment_proven,
 //                path_proven, last_stream_below_ours (booleans), registered_at (RFC 3339), index
-// Other members are ignored. The result, without a line feed:
+// and notes, which are not read: note, expected_class, why, maybe_sent, flags, alt, basis, source.
+// Other members are refused. The result, without a line feed:
 //   {"id","class","effect","fault","scope","reason","retry_after_s"} and, only where they say
 //   something: part, message_id, invalid_since, and as true the flags receipt_missing, needs_proof,
 //   ignore_device, refresh_credential, reconnect.

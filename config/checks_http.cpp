@@ -1,5 +1,6 @@
 // Checks of providers of kind = "http" and "module": what their keys need of each other.
 #include <algorithm>
+#include <array>
 
 #include "config/checks.hpp"
 #include "config/key_spec.hpp"
@@ -139,7 +140,53 @@ void check_aws(const Checked& c) {
   name_one("auth.service", auth.service);
 }
 
+// Keys that another type would read.
+void check_auth_unused(const Checked& c) {
+  const HttpAuthSpec& auth = c.provider.http.auth;
+  struct Key {
+    std::string_view key;
+    bool there;
+    std::vector<HttpAuth> types;
+  };
+  const std::array<Key, 11> keys{{
+      {"auth.user", !auth.user.empty(), {HttpAuth::basic, HttpAuth::aws_sigv4}},
+      {"auth.header", !auth.header.empty(), {HttpAuth::header, HttpAuth::hmac}},
+      {"auth.field", !auth.field.empty(), {HttpAuth::form}},
+      {"auth.prefix", !auth.prefix.empty(), {HttpAuth::header, HttpAuth::hmac}},
+      {"auth.sign", !auth.sign.empty(), {HttpAuth::hmac}},
+      {"auth.encoding", auth.encoding != HmacEncoding::hex, {HttpAuth::hmac}},
+      {"auth.timestamp_header", !auth.timestamp_header.empty(), {HttpAuth::hmac}},
+      {"auth.client_id", !auth.client_id.empty(), {HttpAuth::oauth2}},
+      {"auth.scope", !auth.scope.empty(), {HttpAuth::oauth2}},
+      {"auth.region", !auth.region.empty(), {HttpAuth::aws_sigv4}},
+      {"auth.service", !auth.service.empty(), {HttpAuth::aws_sigv4}},
+  }};
+  for (const Key& k : keys) {
+    if (!k.there || std::ranges::find(k.types, auth.type) != k.types.end()) continue;
+    std::string cure;
+    for (const HttpAuth type : k.types)
+      cure += (cure.empty() ? "auth.type = \"" : " or \"") + std::string(choice_text(type)) + "\"";
+    c.report(k.key,
+             "has no effect with auth.type = \"" + std::string(choice_text(auth.type)) + "\"",
+             "write " + cure + ", or remove it");
+  }
+}
+
+// A header twice, and an endpoint may take either.
+void check_auth_headers(const Checked& c) {
+  const HttpAuthSpec& auth = c.provider.http.auth;
+  std::vector<std::string_view> sent;
+  if (auth.type == HttpAuth::header || auth.type == HttpAuth::hmac) sent.push_back(auth.header);
+  if (auth.type == HttpAuth::hmac) sent.push_back(auth.timestamp_header);
+  if (auth.type == HttpAuth::aws_sigv4) sent = {"x-amz-date", "x-amz-security-token"};
+  for (const NamedTemplate& header : c.provider.http.headers)
+    if (std::ranges::find(sent, header.name) != sent.end())
+      c.report("headers", "names " + header.name + ", which auth sends already", "remove it there");
+}
+
 void check_auth(const Checked& c) {
+  check_auth_unused(c);
+  check_auth_headers(c);
   const HttpAuthSpec& auth = c.provider.http.auth;
   const std::string_view type = choice_text(auth.type);
   if (auth.type == HttpAuth::none) {

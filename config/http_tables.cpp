@@ -43,6 +43,14 @@ Refused refused_plain_name(const TomlNode& node, std::string_view header) {
   return refused_name(node, header);
 }
 
+// It would be sent as it stands.
+Refused refused_reference(const TomlNode& node) {
+  if (!node.text.starts_with("cred:") && !node.text.starts_with("file:/")) return {};
+  return refusal(node, "looks like a reference to a secret, and only auth.secret reads secrets",
+                 "write for example auth = { type = \"header\", header = \"X-Api-Key\", secret = "
+                 "\"cred:NAME\" }");
+}
+
 template <class ReadName>
 Refused read_named(NamedTemplates& out, const TomlNode& node, ReadName read_name) {
   if (node.type != TomlType::table) return not_a(node, "a table of strings", "{ name = \"text\" }");
@@ -53,6 +61,7 @@ Refused read_named(NamedTemplates& out, const TomlNode& node, ReadName read_name
     NamedTemplate& entry = read.emplace_back();
     if (Refused refused = read_name(entry.name, key, member)) return refused;
     if (Refused refused = read_template(entry.value, member, TemplateUse::text)) return refused;
+    if (Refused refused = refused_reference(member)) return refused;
   }
   out = std::move(read);
   return {};

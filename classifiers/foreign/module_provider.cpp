@@ -201,7 +201,7 @@ Believed ModuleProvider::judge(const Target& target, const CallResult& result, W
     const ModuleSaid bare = ask(target, AnswerView::bare(answer.status, now));
     const bool effect_told = out.verdict.name != VerdictClass::token_terminal;
     if (bare.verdict == out.verdict.name && (!effect_told || bare.effect == said.effect))
-      out = without_contents(answer, now);
+      out = without_contents(out.verdict.name, answer, now);
   }
   if (out.corrected.empty() && !said.unfit.empty())
     out.corrected = std::string(said.unfit) + " has not the form it must have, or tells a secret";

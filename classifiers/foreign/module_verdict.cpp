@@ -195,9 +195,13 @@ bool rests_on_contents(const Believed& believed, const HttpAnswer& answer) {
          (is_success(answer.status) || may_have_acted(answer.status));
 }
 
-Believed without_contents(const HttpAnswer& answer, WallTime now) {
+Believed without_contents(VerdictClass said, const HttpAnswer& answer, WallTime now) {
+  const std::string status = "because of the status " + std::to_string(answer.status) + " alone, ";
   Believed out{.verdict = judge_status(answer, now),
-               .corrected = "by the status " + std::to_string(answer.status) + " alone"};
+               .corrected = (said == VerdictClass::token_terminal
+                                 ? "says TOKEN_TERMINAL " + status + "which ends no destination"
+                                 : "says NOT_SENT " + status + "which counts as maybe sent") +
+                            ": decide by a code in the body or a header"};
   if (may_have_acted(answer.status)) out.verdict.effect = Effect::maybe_sent;
   return out;
 }

@@ -45,9 +45,9 @@ struct Believed {
 [[nodiscard]] Believed believe(const ModuleSaid& said, const CallFailure& failure);
 
 // True for a verdict that only the contents of the answer can carry: then the module is asked about
-// the bare status too, and when it says the same, without_contents() is what is believed.
+// the bare status too, and when it says the same of it, without_contents() is what is believed.
 [[nodiscard]] bool rests_on_contents(const Believed& believed, const HttpAnswer& answer);
-[[nodiscard]] Believed without_contents(const HttpAnswer& answer, WallTime now);
+[[nodiscard]] Believed without_contents(VerdictClass said, const HttpAnswer& answer, WallTime now);
 
 // Of an exchange of credentials: nothing was sent to anybody. `stored`: a credential is at hand.
 [[nodiscard]] Verdict believe_auth(const ModuleSaid& said, const HttpAnswer& answer, bool stored,

@@ -50,7 +50,11 @@ struct PublishOptions {
   std::string template_id{};
   std::string campaign{};
   std::string provider{};
+  // Destinations of one channel: the others are empty.
   std::vector<std::string> tokens{};
+  std::vector<std::string> phones{};
+  std::vector<std::string> emails{};
+  std::vector<std::string> urls{};
   std::string title{};
   std::string body{};
   std::vector<std::string> data{};  // name=value

@@ -29,9 +29,24 @@ Result<Json> data_of(const std::vector<std::string>& members) {
   return data;
 }
 
+struct Destinations {
+  const char* channel;
+  const char* member;  // of a target
+  const char* kind;    // of a target that names no provider
+  const std::vector<std::string>& given;
+};
+
+Destinations destinations_of(const PublishOptions& o) {
+  if (!o.phones.empty()) return {"sms", "phone", "sms", o.phones};
+  if (!o.emails.empty()) return {"email", "email", "email", o.emails};
+  if (!o.urls.empty()) return {"webhook", "url", "http", o.urls};
+  return {"push", "token", "", o.tokens};
+}
+
 Result<std::string> envelope_from_options(const PublishOptions& o) {
   SO_TRY(const Json data, data_of(o.data));
-  Json j{{"event_id", o.event}, {"recipient", o.recipient}, {"channel", "push"}};
+  const Destinations to = destinations_of(o);
+  Json j{{"event_id", o.event}, {"recipient", o.recipient}, {"channel", to.channel}};
   const auto add = [&j](const char* member, const std::string& value) {
     if (!value.empty()) j[member] = value;
   };
@@ -39,8 +54,10 @@ Result<std::string> envelope_from_options(const PublishOptions& o) {
   add("campaign_id", o.campaign);
   add("expires_at", o.expires_at);
   j["targets"] = Json::array();
-  for (const std::string& t : o.tokens)
-    j["targets"].push_back({{"provider", o.provider}, {"token", t}});
+  const bool named = !o.provider.empty() || *to.kind == '\0';
+  for (const std::string& destination : to.given)
+    j["targets"].push_back(
+        {{named ? "provider" : "kind", named ? o.provider : to.kind}, {to.member, destination}});
   j["notification"] = {{"title", o.title}, {"body", o.body}, {"data", data}};
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

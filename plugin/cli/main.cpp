@@ -115,14 +115,23 @@ void add_message_commands(CLI::App& app, Commands& c) {
   p->add_option("--recipient", o.recipient, "recipient");
   p->add_option("--template", o.template_id, "template");
   p->add_option("--campaign", o.campaign, "campaign_id");
-  p->add_option("--provider", o.provider, "Provider of the tokens");
-  p->add_option("--token", o.tokens, "Device token; may be repeated");
+  p->add_option("--provider", o.provider,
+                "Provider of the tokens. Numbers, addresses and URLs need none: the class's route "
+                "has it");
+  auto* token = p->add_option("--token", o.tokens, "Device token; may be repeated");
+  auto* phone = p->add_option("--phone", o.phones, "Phone number, channel sms; may be repeated");
+  auto* email = p->add_option("--email", o.emails, "Address, channel email; may be repeated");
+  auto* url = p->add_option("--url", o.urls, "URL, channel webhook; may be repeated");
+  phone->excludes(token);
+  email->excludes(token)->excludes(phone);
+  url->excludes(token)->excludes(phone)->excludes(email);
   p->add_option("--title", o.title, "notification.title");
   p->add_option("--body", o.body, "notification.body");
   p->add_option("--data", o.data, "notification.data member, NAME=VALUE; may be repeated");
   p->add_option("--expires-at", o.expires_at, "RFC 3339 time");
-  for (const char* part : {"--event", "--recipient", "--template", "--campaign", "--provider",
-                           "--token", "--title", "--body", "--data", "--expires-at"})
+  for (const char* part :
+       {"--event", "--recipient", "--template", "--campaign", "--provider", "--token", "--phone",
+        "--email", "--url", "--title", "--body", "--data", "--expires-at"})
     file->excludes(part);
   p->add_option("--message-id", o.message_id, "Nats-Msg-Id");
   p->add_flag("--unchecked", o.unchecked,

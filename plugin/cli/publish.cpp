@@ -86,8 +86,9 @@ std::string missing_options(const PublishOptions& o) {
   };
   need(!o.event.empty(), "--event");
   need(!o.recipient.empty(), "--recipient");
-  need(!o.provider.empty(), "--provider");
-  need(!o.tokens.empty(), "--token");
+  const bool other = !o.phones.empty() || !o.emails.empty() || !o.urls.empty();
+  need(other || !o.provider.empty(), "--provider");
+  need(other || !o.tokens.empty(), "--token (or --phone, --email or --url alone)");
   return missing;
 }
 

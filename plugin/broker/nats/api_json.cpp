@@ -101,6 +101,7 @@ ApiAnswer<StreamInfo> parse_stream_info(std::string_view json_text_in) {
                   .no_ack = flag_of(config, "no_ack"),
                   .mirror = !object_in(config, "mirror").empty(),
                   .messages = count_of(object_in(*answer, "state"), "messages"),
+                  .matching = !object_in(object_in(*answer, "state"), "subjects").empty(),
                   .config = dump(config)};
   if (const json* subjects = member(config, "subjects"); subjects != nullptr) {
     for (const json& subject : *subjects)

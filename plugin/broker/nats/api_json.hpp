@@ -53,7 +53,9 @@ struct StreamInfo {
   bool no_ack = false;  // publications are never confirmed
   bool mirror = false;
   std::uint64_t messages = 0;
-  std::string config{};  // the whole configuration, minified JSON
+  bool matching = false;  // some of them match the filter of the request, if it had one
+  std::vector<std::string> without{};  // filters that none of them matches, where setup has asked
+  std::string config{};                // the whole configuration, minified JSON
 };
 
 struct ConsumerInfo {

@@ -335,15 +335,17 @@ Result<void> Connection::publish(const std::string& subject, const std::string& 
                  "cannot publish to " + subject);
 }
 
-Result<RawMessage> Connection::request(const std::string& subject, const MessageHeaders& headers,
-                                       std::string_view body, Duration timeout) {
+Result<std::optional<RawMessage>> Connection::request(const std::string& subject,
+                                                      const MessageHeaders& headers,
+                                                      std::string_view body, Duration timeout) {
   SO_TRY(const MessageHandle message, make_message(subject, {}, headers, body));
   natsMsg* raw = nullptr;
   const natsStatus s =
       natsConnection_RequestMsg(&raw, handles_->connection.get(), message.get(), in_ms(timeout));
   const MessageHandle answer(raw);
+  if (s == NATS_NO_RESPONDERS) return std::optional<RawMessage>();
   SO_CHECK(checked(s, "no answer from " + subject));
-  return copy_of(answer.get());
+  return std::optional(copy_of(answer.get()));
 }
 
 Result<void> Connection::flush(Duration timeout) {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -93,10 +94,10 @@ class Connection {
                                      std::string_view body);
   [[nodiscard]] Result<void> publish(const std::string& subject, const std::string& reply,
                                      const MessageHeaders& headers, std::string_view body);
-  // Waits for the answer. unavailable: none came, or nobody listens.
-  [[nodiscard]] Result<RawMessage> request(const std::string& subject,
-                                           const MessageHeaders& headers, std::string_view body,
-                                           Duration timeout);
+  // Waits for the answer; nothing: nobody listens. unavailable: none came.
+  [[nodiscard]] Result<std::optional<RawMessage>> request(const std::string& subject,
+                                                          const MessageHeaders& headers,
+                                                          std::string_view body, Duration timeout);
   // Everything published so far has been read by the server. unavailable: not connected, no answer.
   [[nodiscard]] Result<void> flush(Duration timeout);
 

@@ -1,5 +1,6 @@
 #include "plugin/broker/nats/publisher.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "plugin/broker/nats/publications.hpp"
@@ -21,16 +22,19 @@ Publisher::~Publisher() {
 Result<PubAck> Publisher::publish(const Publication& publication) {
   MessageHeaders headers = publication.headers;
   if (!publication.message_id.empty()) headers.emplace_back("Nats-Msg-Id", publication.message_id);
-  SO_TRY(const RawMessage answer,
+  SO_TRY(const std::optional<RawMessage> answer,
          connection_->request(publication.subject, headers, publication.body, timeout_));
-  auto ack = parse_pub_ack(answer.body);
+  if (!answer) return std::unexpected(no_stream_error(publication.subject));
+  auto ack = parse_pub_ack(answer->body);
   SO_CHECK(publish_result(publication.subject, ack));
   return *std::move(ack);
 }
 
 Result<std::string> Publisher::request(const std::string& subject, std::string_view body) {
-  SO_TRY(RawMessage answer, connection_->request(subject, {}, body, timeout_));
-  return std::move(answer.body);
+  SO_TRY(std::optional<RawMessage> answer, connection_->request(subject, {}, body, timeout_));
+  if (!answer)
+    return fail(Errc::unavailable, "no answer from " + subject + ": nobody listens there");
+  return std::move(answer->body);
 }
 
 Result<void> Publisher::subscribe(const std::string& subject) {

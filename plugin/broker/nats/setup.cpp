@@ -42,8 +42,20 @@ Result<SetupPresent> Setup::read(const SetupRequest& request) {
     SO_TRY(auto found, existing(parse_consumer_info(body), "consumer " + name));
     if (found)
       present.consumers.emplace(std::pair(consumer.stream, consumer.durable), *std::move(found));
+    else
+      SO_CHECK(read_held(consumer.filter_subject, present.streams.at(consumer.stream)));
   }
   return present;
+}
+
+Result<void> Setup::read_held(const std::string& filter, StreamInfo& stream) {
+  if (stream.messages == 0) return {};
+  const std::string request = "{\"subjects_filter\":" + json_text(filter) + "}";
+  SO_TRY(const std::string body,
+         client_.request(api_prefix_ + ".STREAM.INFO." + stream.name, request));
+  SO_TRY(const auto found, existing(parse_stream_info(body), "stream " + stream.name));
+  if (found && !found->matching) stream.without.push_back(filter);
+  return {};
 }
 
 Result<SetupPlan> Setup::plan(const SetupRequest& request) {

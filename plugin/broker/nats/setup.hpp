@@ -29,6 +29,9 @@ class Setup {
   [[nodiscard]] Result<void> apply(const SetupRequest& request, const SetupPlan& plan);
 
  private:
+  // Whether it holds any message that matches.
+  Result<void> read_held(const std::string& filter, StreamInfo& stream);
+
   Publisher& client_;
   std::string api_prefix_;
 };

@@ -154,18 +154,26 @@ void update_stream(const DesiredStream& wanted, const StreamInfo& found, ObjectP
   plan.finish("STREAM.UPDATE." + wanted.name, found.config);
 }
 
+bool holds_some(const StreamInfo* stream, const std::string& filter) {
+  return stream != nullptr && stream->messages > 0 &&
+         std::ranges::find(stream->without, filter) == stream->without.end();
+}
+
 // How the deliver policy of a new consumer is written; empty where it may not begin like this.
 void add_start(const DesiredConsumer& wanted, const StreamInfo* stream, ObjectPlan& plan) {
-  const bool holds = stream != nullptr && stream->messages > 0;
+  const bool holds = holds_some(stream, wanted.filter_subject);
+  const bool queue = stream != nullptr && stream->retention == "workqueue";
   if (holds && !wanted.from) {
     plan.refuse("from", "", "",
                 "stream " + wanted.stream + " holds " + std::to_string(stream->messages) +
-                    " messages: say with --from where class " + wanted.class_name +
-                    " begins: new, all or a time");
+                    " messages, some of class " + wanted.class_name +
+                    (queue ? ", and is a work queue: let it begin with them (--from all), or purge "
+                             "the subject first"
+                           : ": say with --from where it begins: new, all or a time"));
     return;
   }
-  const StartFrom from = wanted.from.value_or(StartFrom{});
-  const bool queue = stream != nullptr && stream->retention == "workqueue";
+  // Without any, a work queue's consumer that begins with all messages begins with new ones.
+  const StartFrom from = queue && !holds ? StartFrom{} : wanted.from.value_or(StartFrom{});
   switch (from.kind) {
     case StartFrom::Kind::beginning:
       plan.create("deliver_policy", "all", "\"all\"");

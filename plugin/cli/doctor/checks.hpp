@@ -25,6 +25,8 @@ struct Patient {
 
   // A command of ours with the same configuration.
   [[nodiscard]] std::string ours(std::string_view command) const;
+  // Opens the file that has the provider's table, at its line.
+  [[nodiscard]] std::string edit_provider(std::string_view name, std::string_view keys = {}) const;
   // How the daemon is told of a change: by reload, or by a restart of the service.
   [[nodiscard]] std::string restart() const { return "systemctl restart sendonced"; }
 };

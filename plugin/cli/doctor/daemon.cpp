@@ -39,7 +39,7 @@ Repair repair_hold(const Patient& patient, const std::string& provider, const st
     return {"install -m 0600 --no-target-directory NEW_KEY " + ref->text.substr(5) +
                 "   # owner: the daemon's user",
             patient.ours("reload")};
-  return {"$EDITOR " + patient.path + "   # [provider." + provider + "]", patient.ours("reload")};
+  return {patient.edit_provider(provider), patient.ours("reload") + " || " + patient.restart()};
 }
 
 void judge_classes(const Patient& patient, const Json& status, Report& report) {
@@ -83,16 +83,12 @@ void judge_holds(const Patient& patient, const Json& status, Report& report) {
       report.red("hold", name,
                  "so many answers call devices dead that none is believed: wrong environment, app "
                  "or credential?",
-                 {"$EDITOR " + patient.path + "   # [provider." + name + "] topic, environment",
-                  patient.ours("reload")},
-                 EX_CONFIG);
+                 {patient.edit_provider(name, "topic, environment"), patient.restart()}, EX_CONFIG);
     if (p.value("mismatches", false))
       report.red("hold", name,
                  "so many answers call devices another sender's that its deliveries fail: wrong "
                  "environment, app or credential?",
-                 {"$EDITOR " + patient.path + "   # [provider." + name + "] topic, environment",
-                  patient.ours("reload")},
-                 EX_CONFIG);
+                 {patient.edit_provider(name, "topic, environment"), patient.restart()}, EX_CONFIG);
   }
 }
 

@@ -48,11 +48,15 @@ int code_of(const Finding& finding) {
   return finding.code == Errc::denied ? EX_NOPERM : EX_CONFIG;
 }
 
-Repair mend_file(const std::string& path, const Finding& finding) {
-  const std::string file = finding.at.file.empty() ? path : finding.at.file;
+// `path` where no file is known.
+std::string edit_at(const Position& at, const std::string& path) {
   std::string edit = "$EDITOR ";
-  if (finding.at.line > 0) edit += "+" + std::to_string(finding.at.line) + " ";
-  edit += file;
+  if (at.line > 0) edit += "+" + std::to_string(at.line) + " ";
+  return edit + (at.file.empty() ? path : at.file);
+}
+
+Repair mend_file(const std::string& path, const Finding& finding) {
+  std::string edit = edit_at(finding.at, path);
   if (!finding.remedy.empty()) edit += "   # " + finding.remedy;
   return {std::move(edit)};
 }
@@ -114,6 +118,12 @@ void examine_ca(const Patient& patient, const std::string& field, const std::str
 }
 
 }  // namespace
+
+std::string Patient::edit_provider(std::string_view name, std::string_view keys) const {
+  std::string table = "provider." + std::string(name);
+  return edit_at(positions.find(table), path) + "   # [" + table + "]" +
+         (keys.empty() ? "" : " " + std::string(keys));
+}
 
 std::string Patient::ours(std::string_view command) const {
   std::string out = "sendonce ";

@@ -5,6 +5,7 @@
 #include <sysexits.h>
 
 #include "config/credentials.hpp"
+#include "config/key_spec.hpp"
 #include "plugin/cli/doctor/checks.hpp"
 #include "plugin/cli/output.hpp"
 #include "plugin/transport/curl/reach.hpp"
@@ -56,8 +57,10 @@ Repair repair_reach(const Patient& patient, const ProviderConfig& p, const Place
         "getent hosts " + host.substr(0, host.find(':')) + "   # DNS, then the route and firewalls",
         patient.ours("doctor")};
   }
-  return {"$EDITOR " + patient.path + "   # [provider." + p.name + "] endpoint, proxy, tls.ca",
-          patient.ours("reload")};
+  const bool versions = applies_to(p) == AppliesTo::http || applies_to(p) == AppliesTo::module;
+  return {patient.edit_provider(
+              p.name, versions ? "endpoint, version, proxy, tls.ca" : "endpoint, proxy, tls.ca"),
+          patient.restart()};
 }
 
 void examine_provider(const Patient& patient, const ProviderConfig& p, Report& report) {

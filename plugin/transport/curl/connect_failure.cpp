@@ -31,9 +31,17 @@ ConnectFailure explain_certificate(const ConnectReport& report, const ConnectTar
     text += "it is not valid for this host name; check endpoint";
   } else {
     text += verify_error_text(code);
-    text += code == kCertExpired || code == kCertNotYetValid ? "; check both clocks" : "; check ca";
+    text +=
+        code == kCertExpired || code == kCertNotYetValid ? "; check both clocks" : "; check tls.ca";
   }
   return {Cause::tls, std::move(text)};
+}
+
+// The cure comes first: what the ledger keeps of it ends after 120 bytes.
+std::string no_h2(const ConnectTarget& target) {
+  return at(target) +
+         " does not offer HTTP/2: write version = \"1.1\" (kinds http, module) "
+         "or check endpoint and proxy";
 }
 
 ConnectFailure explain_handshake(const ConnectReport& report, const ConnectTarget& target) {
@@ -44,7 +52,9 @@ ConnectFailure explain_handshake(const ConnectReport& report, const ConnectTarge
                 (target.client_certificate ? "renew it" : "none is configured")};
   }
   if (contains_word(detail, "no application protocol")) {
-    return {Cause::tls, at(target) + " does not speak HTTP/2: check endpoint and proxy"};
+    return {Cause::tls, target.asks_h2
+                            ? no_h2(target)
+                            : at(target) + " does not offer HTTP/1.1: check endpoint and proxy"};
   }
   if (target.client_certificate && contains_word(detail, "handshake failure")) {
     return {Cause::client_auth,
@@ -132,7 +142,7 @@ ConnectFailure explain_timeout(ConnectPhase phase, const ConnectTarget& target) 
 
 ConnectFailure explain(const ConnectReport& report, const ConnectTarget& target) {
   if (report.tls_done && !report.h2) {
-    return {Cause::tls, at(target) + " does not speak HTTP/2: check endpoint and proxy"};
+    return {Cause::tls, no_h2(target)};
   }
   switch (report.code) {
     case CURLE_PEER_FAILED_VERIFICATION:

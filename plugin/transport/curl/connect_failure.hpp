@@ -29,6 +29,7 @@ struct ConnectTarget {
   std::string_view proxy{};  // empty: none
   bool client_certificate = false;
   bool proxy_credentials = false;  // we have some
+  bool asks_h2 = true;             // where HTTP is asked for at all; else HTTP/1.1
 };
 
 struct ConnectFailure {

@@ -228,7 +228,7 @@ std::size_t CurlLane::Exchange::on_body(char* data, std::size_t, std::size_t n, 
 
 CallFailure CurlLane::Exchange::explain_unsent(CURLcode code) const {
   const ConnectReport report = sockets_.report(easy_, code, detail_, !proxy_.empty());
-  ConnectFailure why = explain(report, {peer_, proxy_, false, proxy_credentials_});
+  ConnectFailure why = explain(report, {peer_, proxy_, false, proxy_credentials_, false});
   return unsent(why.cause, std::move(why.text));
 }
 

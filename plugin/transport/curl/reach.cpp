@@ -101,7 +101,7 @@ class Attempt {
     if (code == CURLE_WEIRD_SERVER_REPLY)
       return {Errc::invalid, peer_ + " does not greet as a mail server: check endpoint"};
     const bool by_proxy = !options_.proxy.empty();
-    const ConnectTarget target{peer_, options_.proxy, false};
+    const ConnectTarget target{.peer = peer_, .proxy = options_.proxy, .asks_h2 = options_.h2};
     ConnectFailure why;
     if (code == CURLE_OPERATION_TIMEDOUT) {
       why = explain_timeout(sockets_.phase(easy_.get(), by_proxy), target);

@@ -110,6 +110,32 @@ TEST_F(SetupTest, ANewClassOnAStreamThatHoldsMessagesIsRefusedWithoutAStart) {
   EXPECT_EQ(rig.taken[0].body, "new");
 }
 
+TEST_F(SetupTest, ANewClassBesideMessagesOfOthersNeedsNoStart) {
+  rig.make_stream("NOTIFY", "orders.>", R"("retention":"workqueue")");
+  rig.publish("orders.x", "of another");
+  const auto applied = apply();
+  ASSERT_TRUE(applied) << applied.error().text;
+}
+
+// The subject may have been the stream's before: what it holds of it is still there.
+TEST_F(SetupTest, MessagesOfASubjectThatTheStreamHasLostCount) {
+  rig.make_stream("NOTIFY", "notify.otp.>", R"("retention":"workqueue")");
+  rig.publish("notify.otp.x", "old");
+  rig.api("STREAM.UPDATE.NOTIFY",
+          R"({"name":"NOTIFY","subjects":["orders.>"],"retention":"workqueue"})");
+  const auto refused = apply();
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text.find("--from all"), std::string::npos) << refused.error().text;
+}
+
+TEST_F(SetupTest, WhatNoStreamTakesNamesTheRemedy) {
+  const auto stored = client->publish({.subject = "nowhere.a", .body = "b"});
+  ASSERT_FALSE(stored);
+  EXPECT_EQ(stored.error().code, Errc::unavailable);
+  EXPECT_NE(stored.error().text.find("nowhere.a"), std::string::npos);
+  EXPECT_NE(stored.error().text.find("sendonce setup"), std::string::npos);
+}
+
 TEST_F(SetupTest, TakesOverAConsumerOnlyWhenToldTo) {
   ASSERT_TRUE(apply());
   rig.make_consumer("0badcafe");

@@ -3,6 +3,7 @@
 
 usage: command_line_test.py BIN_DIRECTORY [unittest arguments]
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -11,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 BIN = pathlib.Path(".")
@@ -43,6 +45,14 @@ retention = "11d"
 key = ["campaign_id", "template"]
 ambiguous = {{ default = "give-up" }}
 route = {{ push = ["apns", "other"] }}
+"""
+GATE = """[provider.gate]
+kind = "http"
+channel = "sms"
+endpoint = "https://gate.example.com"
+path = "/v1"
+json = { to = "{phone}" }
+answers = [{ status = "2xx", class = "accepted" }]
 """
 TOKEN = "00112233" * 8
 
@@ -194,8 +204,23 @@ class Publish(Programs):
     def test_usage(self):
         self.expect(self.publish("--event", "e1"), 64, "--recipient, --provider, --token",
                     "see sendonce publish --help")
-        for option in ("--event", "--token", "--campaign", "--data"):
+        for option in ("--event", "--token", "--phone", "--campaign", "--data"):
             self.expect(self.publish("--file", "-", option, "x"), 64, "--file", option)
+        for first, second in (("--token", "--phone"), ("--phone", "--email"), ("--url", "--email")):
+            self.expect(self.publish(first, "x", second, "x"), 64, first, second)
+
+    def test_a_destination_chooses_the_channel(self):
+        said = ("--event", "e1", "--recipient", "u1", "--template", "t", "--body", "B")
+        for option, value, channel in (("--phone", "+15550100", "sms"),
+                                       ("--email", "a@example.com", "email"),
+                                       ("--url", "https://example.com/", "webhook")):
+            self.expect(self.publish(*said, option, value), 65,
+                        f"on the {channel} route of class orders")
+        push = 'route = { push = ["apns"] }\n'
+        self.configure(push, push.replace(" }", ', sms = ["gate"] }') + GATE)
+        self.expect(self.publish(*said, "--phone", "+15550100"), 69, "cannot connect to")
+        self.expect(self.publish(*said, "--phone", "+15550100", "--provider", "gate"), 69)
+        self.expect(self.publish(*said, "--phone", "+1 555"), 65, "$.targets[0]")
 
     def test_without_the_credential(self):
         (self.dir / "apns.p8").unlink()
@@ -329,6 +354,33 @@ class Doctor(Programs):
         self.expect(self.sendonce("doctor", "--no-providers"), 78,
                     "credential provider.apns.auth.key", f"install -m 0600 -o sendonce NEW_FILE "
                     f"{self.dir}/apns.p8", "sendonce --config")
+
+    def test_a_provider_that_does_not_speak_tls(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            threading.Thread(target=self.answer_nonsense, args=(server,), daemon=True).start()
+            at = f'endpoint = "https://127.0.0.1:{server.getsockname()[1]}"'
+            push = 'route = { push = ["apns"] }\n'
+            text = CONFIG.format(dir=self.dir).replace('kind = "apns"', f'kind = "apns"\n{at}')
+            text = text.replace(push, push.replace(" }", ', sms = ["gate"] }'), 1)
+            self.write("sendonce.toml", text)
+            (self.dir / "conf.d").mkdir()
+            part = self.write("conf.d/gate.toml", "# The gate.\n" +
+                              GATE.replace('endpoint = "https://gate.example.com"', at))
+            done = self.sendonce("doctor", "--json")
+        found = {c["object"]: c for c in json.loads(done.stdout)["checks"]
+                 if c["check"] == "provider"}
+        self.assertIn("does not speak TLS", found["gate"]["text"])
+        self.assertEqual(found["gate"]["repair"],
+                         [f"$EDITOR +2 {part}   # [provider.gate] endpoint, version, proxy, tls.ca",
+                          "systemctl restart sendonced"])
+
+    @staticmethod
+    def answer_nonsense(server):
+        with contextlib.suppress(OSError):
+            while True:
+                with server.accept()[0] as client:
+                    client.sendall(b"220 hello\r\n")
+                    client.recv(4096)
 
     def test_an_authority_that_ends(self):
         key, ca = self.dir / "ca.key", self.dir / "ca.pem"

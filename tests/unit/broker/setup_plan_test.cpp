@@ -163,10 +163,30 @@ TEST_F(SetupPlanTest, ANewConsumerOnAStreamThatHoldsMessagesNeedsAStart) {
             std::string::npos);
 }
 
+// Those it holds are of other classes.
+TEST_F(SetupPlanTest, ANewClassWithoutMessagesNeedsNoStart) {
+  add_stream();
+  StreamInfo& stream = present.streams["NOTIFY"];
+  stream.messages = 12;
+  stream.without = {"notify.otp.>"};
+  EXPECT_NE(plan().calls.at(0).body.find(R"("deliver_policy":"all")"), std::string::npos);
+  stream.without = {"notify.news.>"};
+  EXPECT_TRUE(plan().refused());
+}
+
+TEST_F(SetupPlanTest, AnEmptyWorkQueueTakesAnyStart) {
+  add_stream();
+  present.streams["NOTIFY"].retention = "workqueue";
+  request.consumers[0].from = StartFrom{.kind = StartFrom::Kind::now};
+  EXPECT_NE(plan().calls.at(0).body.find(R"("deliver_policy":"all")"), std::string::npos);
+}
+
 TEST_F(SetupPlanTest, AWorkQueueIsReadFromItsBeginningOnly) {
   add_stream();
   present.streams["NOTIFY"].messages = 12;
   present.streams["NOTIFY"].retention = "workqueue";
+  EXPECT_NE(text_of_refusal(plan()).find("--from all"), std::string::npos);
+  EXPECT_EQ(text_of_refusal(plan()).find("new"), std::string::npos);
   request.consumers[0].from = StartFrom{.kind = StartFrom::Kind::now};
   EXPECT_NE(text_of_refusal(plan()).find("work queue"), std::string::npos);
   request.consumers[0].from = StartFrom{.kind = StartFrom::Kind::beginning};

@@ -102,6 +102,22 @@ TEST_F(ModuleProviderTest, AStatusAloneEndsNoDestination) {
     EXPECT_NE(b.verdict.fault, Fault::device) << status;
     EXPECT_NE(b.corrected, "") << status;
   }
+  EXPECT_EQ(
+      judge(404, says(SENDONCE_TOKEN_TERMINAL)).corrected,
+      "says TOKEN_TERMINAL because of the status 404 alone, which ends no destination: decide "
+      "by a code in the body or a header");
+}
+
+TEST_F(ModuleProviderTest, AStatusAloneIsNotBelievedToHaveSentNothing) {
+  make();
+  sendonce_verdict v = says(SENDONCE_RETRYABLE);
+  v.effect = SENDONCE_EFFECT_NOT_SENT;
+  const Believed b = judge(503, v);
+  EXPECT_EQ(b.verdict.effect, Effect::maybe_sent);
+  EXPECT_EQ(
+      b.corrected,
+      "says NOT_SENT because of the status 503 alone, which counts as maybe sent: decide by a "
+      "code in the body or a header");
 }
 
 TEST_F(ModuleProviderTest, ACodeInTheAnswerDoes) {

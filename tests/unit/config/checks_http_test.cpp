@@ -173,6 +173,36 @@ TEST(CheckHttp, AuthNamesWhatItNeeds) {
               ElementsAre(HasSubstr("the body is JSON")));
 }
 
+TEST(CheckHttp, WhatAnotherTypeOfAuthWouldReadIsNoSilentExtra) {
+  EXPECT_THAT(more("auth = { type = \"bearer\", secret = \"cred:s\", header = \"X-Api-Key\" }"),
+              ElementsAre(HasSubstr("auth.header: has no effect with auth.type = \"bearer\"; write "
+                                    "auth.type = \"header\" or \"hmac\", or remove it")));
+  for (const char* key :
+       {"field = \"k\"", "prefix = \"K \"", "sign = \"{key}\"", "encoding = \"base64\"",
+        "timestamp_header = \"x-t\"", "client_id = \"i\"", "scope = \"s\"", "region = \"eu\"",
+        "service = \"ses\"", "user = \"u\""})
+    EXPECT_THAT(more(std::string("auth = { type = \"bearer\", secret = \"cred:s\", ") + key + " }"),
+                ElementsAre(HasSubstr("has no effect with auth.type")))
+        << key;
+  EXPECT_THAT(more("auth.user = \"u\""), ElementsAre(HasSubstr("auth.type = \"none\"")));
+}
+
+TEST(CheckHttp, AHeaderOfAuthStandsInAuthAlone) {
+  const std::string twice = "headers = { \"X-API-Key\" = \"{ref?}\" }\n";
+  EXPECT_THAT(more(twice + "auth = { type = \"header\", secret = \"cred:s\", header = "
+                           "\"x-api-key\" }"),
+              ElementsAre(HasSubstr("headers: names x-api-key, which auth sends already")));
+  EXPECT_THAT(more(twice + "auth = { type = \"bearer\", secret = \"cred:s\" }"), IsEmpty());
+}
+
+TEST(CheckHttp, AReferenceToASecretIsNotSentAsText) {
+  for (const char* value : {"cred:pigeon", "file:/etc/sendonce/pigeon.key"})
+    EXPECT_THAT(more(std::string("headers = { \"X-API-Key\" = \"") + value + "\" }"),
+                ElementsAre(HasSubstr("only auth.secret reads secrets")))
+        << value;
+  EXPECT_THAT(more("headers = { note = \"credit: {ref?}\" }"), IsEmpty());
+}
+
 TEST(CheckHttp, AWebhookCallsOnlyKnownHosts) {
   const auto hook = [](std::string_view more) {
     return findings_of(good() + "[provider.hook]\nkind = \"http\"\nchannel = \"webhook\"\n" +

@@ -38,7 +38,7 @@ TEST(H2Tls, wrong_name) {
   expect_tls_failure({.identity = "wrong"}, Cause::tls, "host name");
 }
 TEST(H2Tls, unknown_authority) {
-  expect_tls_failure({.identity = "unknown"}, Cause::tls, "check ca");
+  expect_tls_failure({.identity = "unknown"}, Cause::tls, "check tls.ca");
 }
 TEST(H2Tls, expired) {
   expect_tls_failure({.identity = "expired"}, Cause::tls, "expired");
@@ -56,7 +56,7 @@ TEST(H2Tls, http1_only) {
 // The machine's own CAs must not be trusted beside the one that was named.
 TEST(H2Tls, system_authorities_are_not_trusted_beside_a_named_one) {
   Rig rig({}, [](H2Options& o) { o.ca_file = Pki::get().other_ca(); });
-  expect_no_connection(rig, Cause::tls, "check ca");
+  expect_no_connection(rig, Cause::tls, "check tls.ca");
 }
 
 // libcurl keeps the first set it has seen for all, unless it is told not to.
@@ -321,7 +321,7 @@ TEST(H2Options, that_cannot_work_are_refused_by_name) {
 
 TEST(H2Options, without_a_ca_file_trust_the_systems_bundle) {
   Rig rig({}, [](H2Options& o) { o.ca_file.clear(); });
-  expect_no_connection(rig, Cause::tls, "check ca");
+  expect_no_connection(rig, Cause::tls, "check tls.ca");
 }
 
 }  // namespace

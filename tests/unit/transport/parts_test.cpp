@@ -145,10 +145,10 @@ TEST(ConnectFailure, has_a_cause_and_words_for_each_code) {
        "firewalls"},
       {{.code = CURLE_PEER_FAILED_VERIFICATION, .verify_result = 1}, Cause::tls, "host name"},
       {{.code = CURLE_PEER_FAILED_VERIFICATION, .verify_result = 10}, Cause::tls, "clocks"},
-      {{.code = CURLE_PEER_FAILED_VERIFICATION, .verify_result = 20}, Cause::tls, "check ca"},
+      {{.code = CURLE_PEER_FAILED_VERIFICATION, .verify_result = 20}, Cause::tls, "check tls.ca"},
       {{.code = CURLE_SSL_CONNECT_ERROR, .detail = "x: no application protocol"},
        Cause::tls,
-       "HTTP/2"},
+       "version = \"1.1\""},
       {{.code = CURLE_SSL_CONNECT_ERROR, .detail = "x: wrong version number"},
        Cause::tls,
        "does not speak TLS"},
@@ -156,7 +156,9 @@ TEST(ConnectFailure, has_a_cause_and_words_for_each_code) {
        Cause::client_auth,
        "none is configured"},
       {{.code = CURLE_SSL_CERTPROBLEM}, Cause::client_auth, "client certificate"},
-      {{.code = CURLE_ABORTED_BY_CALLBACK, .tls_done = true, .h2 = false}, Cause::tls, "HTTP/2"},
+      {{.code = CURLE_ABORTED_BY_CALLBACK, .tls_done = true, .h2 = false},
+       Cause::tls,
+       "version = \"1.1\""},
       {{.code = CURLE_UNSUPPORTED_PROTOCOL}, Cause::connect, "failed"},
   };
   for (const Told& c : cases) {
@@ -164,6 +166,13 @@ TEST(ConnectFailure, has_a_cause_and_words_for_each_code) {
     EXPECT_EQ(name(got.cause), name(c.cause)) << got.text;
     EXPECT_THAT(got.text, ::testing::HasSubstr(c.words));
   }
+}
+
+TEST(ConnectFailure, does_not_blame_the_version_that_nobody_asked_for) {
+  const ConnectFailure got =
+      explain({.code = CURLE_SSL_CONNECT_ERROR, .detail = "x: no application protocol"},
+              {.peer = "api.example:443", .asks_h2 = false});
+  EXPECT_EQ(got.text, "api.example:443 does not offer HTTP/1.1: check endpoint and proxy");
 }
 
 TEST(ConnectFailure, names_the_proxy_when_it_is_to_blame) {

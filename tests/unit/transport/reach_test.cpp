@@ -50,7 +50,7 @@ TEST(Reach, what_is_wrong_is_named) {
     const char* words;
   };
   const Case cases[] = {{{.identity = "wrong"}, Errc::invalid, "host name"},
-                        {{.identity = "unknown"}, Errc::invalid, "check ca"},
+                        {{.identity = "unknown"}, Errc::invalid, "check tls.ca"},
                         {{.identity = "expired"}, Errc::invalid, "expired"},
                         {{.alpn = "none"}, Errc::invalid, "HTTP/2"},
                         {{.alpn = "alert"}, Errc::invalid, "HTTP/2"}};

@@ -93,9 +93,10 @@ enum {
  *
  * It takes for ambiguous what contradicts itself or is none of the values above. Otherwise:
  *   - ACCEPTED only for a whole 2xx, with a receipt unless the module says NO_RECEIPT;
- *   - TOKEN_TERMINAL and, in a 2xx, anything NOT_SENT only by what the answer says: the module is
- *     asked again about the bare status, and if it says the same, it was the status alone, which
- *     ends nothing but a 410 a destination;
+ *   - TOKEN_TERMINAL and, in a 2xx, 5xx, 408 or 3xx (but 307, 308), anything NOT_SENT only because
+ *     of what the answer contains: the module is asked again about the bare status, and if it says
+ *     the same, it was the status alone, by which nothing but a 410 ends a destination and a 2xx,
+ *     5xx, 408 or 3xx counts as maybe sent;
  *   - without a whole answer the effect is the transport's, and of the verdict only THROTTLED with
  *     its time counts;
  *   - a Retry-After in the answer is never cut short. */
