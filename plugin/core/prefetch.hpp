@@ -23,16 +23,20 @@ inline void prefetch_text(std::string_view text) {
     __builtin_prefetch(text.data() + i);
 }
 
-// Calls `visit` for each of the list, before it `near`, and before that `far`: `far` asks for what
-// the element names, `near` for what that names in turn.
-template <class List, class Far, class Near, class Visit>
-void for_each_prefetched(List&& list, Far far, Near near, Visit visit) {
+// Calls `visit` for each of the list, and before that each of `steps` in turn, a few elements
+// apart: the first asks for what the element names, the next for what that names, and so on.
+template <class List, class Visit, class... Steps>
+void for_each_prefetched(List&& list, Visit visit, Steps... steps) {
   constexpr std::size_t kAhead = 4;
   const std::size_t size = list.size();
-  for (std::size_t i = 0; i < size + 2 * kAhead; ++i) {
-    if (i < size) far(list[i]);
-    if (i >= kAhead && i - kAhead < size) near(list[i - kAhead]);
-    if (i >= 2 * kAhead) visit(list[i - 2 * kAhead]);
+  for (std::size_t i = 0; i < size + sizeof...(Steps) * kAhead; ++i) {
+    std::size_t at = i;  // below zero it is greater than any size
+    const auto step = [&](auto& ask) {
+      if (at < size) ask(list[at]);
+      at -= kAhead;
+    };
+    (step(steps), ...);
+    if (at < size) visit(list[at]);
   }
 }
 

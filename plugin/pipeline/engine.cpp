@@ -96,9 +96,10 @@ void Engine::take_replies() {
   replies_.clear();
   deps_.ledger.take(replies_);
   for_each_prefetched(
-      replies_, [this](const LaneReply& r) { deliveries_.prefetch(r.ticket); },
+      replies_, [this](LaneReply& r) { take_reply(r); },
+      [this](const LaneReply& r) { deliveries_.prefetch(r.ticket); },
       [this](const LaneReply& r) { prefetch_message(r.ticket); },
-      [this](LaneReply& r) { take_reply(r); });
+      [this](const LaneReply& r) { prefetch_parts(r.ticket); });
 }
 
 // What the next step of a delivery needs beside itself: the texts of the call that follows a claim,
@@ -107,8 +108,17 @@ void Engine::prefetch_message(Ticket ticket) {
   const Delivery* d = deliveries_.find(ticket);
   if (d == nullptr) return;
   if (d->stage != Stage::claiming || !d->request) return prefetch(*d->message);
+  prefetch(d->message->note.channel);
   prefetch_text(d->request->path);
-  prefetch_text(d->request->body);
+}
+
+// And what its message names: the target, and the reply subject of what is about to be acked.
+void Engine::prefetch_parts(Ticket ticket) {
+  const Delivery* d = deliveries_.find(ticket);
+  if (d == nullptr || d->stage == Stage::claiming) return;
+  const HeldMessage& held = *d->message;
+  if (d->target < held.note.targets.size()) prefetch(held.note.targets[d->target]);
+  if (d->stage == Stage::settling) prefetch_text(held.message.reply);
 }
 
 void Engine::take_reply(LaneReply& r) {

@@ -164,10 +164,10 @@ class Engine {
   void forget(HeldMessage& held);
   void count_ending(Delivery& delivery, State state);
 
-  // engine.cpp
-  void take_replies();
+  void take_replies();  // engine.cpp
   void take_reply(LaneReply& reply);
   void prefetch_message(Ticket ticket);
+  void prefetch_parts(Ticket ticket);
   void take_confirmations();
   void run_timers();
   void fire(Delivery& delivery);

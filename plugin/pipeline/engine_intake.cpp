@@ -48,8 +48,8 @@ void Engine::take_messages() {
     const std::span<Message> lot = rest.first(std::min(rest.size(), kLot));
     rest = rest.subspan(lot.size());
     for_each_prefetched(
-        lot, [](const Message& m) { prefetch_text(m.body); }, [](const Message&) {},
-        [this](Message& m) { take_message(m); });
+        lot, [this](Message& m) { take_message(m); },
+        [](const Message& m) { prefetch_text(m.body); });
     if (!rest.empty()) dispatch();
   }
 }

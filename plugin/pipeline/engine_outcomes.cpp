@@ -27,9 +27,10 @@ bool is_of_old_credential(const ProviderState& p, const Delivery& d, const Verdi
 
 void Engine::finish_calls() {
   for_each_prefetched(
-      completions_, [this](const Completion& c) { deliveries_.prefetch(c.ticket); },
+      completions_, [this](Completion& c) { finish_call(c); },
+      [this](const Completion& c) { deliveries_.prefetch(c.ticket); },
       [this](const Completion& c) { prefetch_message(c.ticket); },
-      [this](Completion& c) { finish_call(c); });
+      [this](const Completion& c) { prefetch_parts(c.ticket); });
   completions_.clear();
 }
 
