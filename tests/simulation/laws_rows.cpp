@@ -254,8 +254,12 @@ void LawBook::note_settled(const Settlement& s, Known& known) {
   }
   if (effect == Effect::not_sent && at->processed != 0)
     broken(6, who + " counts as not sent, and was processed");
-  if (at->told == Told::refused && at->blame != Blame::device && s.device)
-    broken(8, who + ": a device is ended by an answer that does not say so");
+  if (at->told == Told::refused && at->blame != Blame::device && s.device) {
+    if (s.device->change != "mismatch")
+      broken(8, who + ": a device is ended by an answer that does not say so");
+    if (at->blame != Blame::mismatch && at->blame != Blame::setup)
+      broken(8, who + ": a device is marked by an answer that does not speak of it");
+  }
   at->settled = std::max(at->settled.value_or(Effect::not_sent), effect);
 }
 
