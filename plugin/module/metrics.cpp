@@ -193,6 +193,10 @@ void add_provider(Families& m, const ProviderConfig& c, const ProviderReport& r)
     m.gauge("sendonce_provider_credential_expiry_timestamp_seconds",
             "When the token at hand ends; it is renewed before", of,
             unix_seconds(*r.credential_ends));
+  if (r.clock_lead)
+    m.gauge("sendonce_provider_clock_lead_seconds",
+            "By how much the provider's clock is ahead of ours; negative: behind", of,
+            std::chrono::duration<double>(*r.clock_lead).count());
 }
 
 void add_ledger(Families& m, const LedgerStats& s, WallTime now) {
@@ -219,6 +223,14 @@ void add_reports(Families& m, const EngineReport& r) {
   add("applied", r.device_reports->counters.applied);
   add("unchanged", r.device_reports->counters.unchanged);
   add("refused", r.device_reports->counters.refused);
+}
+
+// Only what comes to an end; a provider's access token has a family of its own.
+void add_file_ends(Families& m, const std::vector<FileEnd>& ends) {
+  for (const FileEnd& of : ends)
+    m.gauge("sendonce_credential_expiry_timestamp_seconds",
+            "When a file that the configuration names comes to its end",
+            {{"field", of.field}, {"provider", of.provider}}, unix_seconds(of.end));
 }
 
 void add_process(Families& m, const MetricsInput& in) {
@@ -248,6 +260,7 @@ std::string render_metrics(const MetricsInput& in) {
               i < in.lanes.size() ? in.lanes[i] : LaneState{}, in.now);
   for (std::size_t i = 0; i < in.report.providers.size(); ++i)
     add_provider(m, in.config.providers[i], in.report.providers[i]);
+  add_file_ends(m, in.file_ends);
   add_ledger(m, in.report.ledger, in.now);
   add_reports(m, in.report);
   return m.text();
