@@ -216,8 +216,8 @@ Result<void> LmdbLedger::recover() {
 }
 
 Result<void> LmdbLedger::reserve_serials(const LmdbTxn& txn, std::size_t requests) {
-  // A request takes two fences (a claim that tells of a reuse) and makes two events at most, a sweep
-  // as many as it has rows.
+  // A request takes two fences (a claim that tells of a reuse) and makes two events at most, a
+  // sweep as many as it has rows.
   const MetaTable& meta = open_->tables.meta;
   if (life_.next_fence + 2 * requests >= fence_limit_) {
     fence_limit_ += kSerialsReserved;
