@@ -135,8 +135,12 @@ TEST(Profiles, make_a_request_of_a_notification) {
     }
     EXPECT_EQ(request->body.find("html"), std::string::npos) << name << ": " << request->body;
     // Until the end of time, but for what the vendor takes at most.
-    if (name == "twilio") EXPECT_THAT(request->body, testing::HasSubstr("ValidityPeriod=36000"));
-    if (name == "huawei") EXPECT_THAT(request->body, testing::HasSubstr(R"("ttl":"1296000s")"));
+    if (name == "twilio") {
+      EXPECT_THAT(request->body, testing::HasSubstr("ValidityPeriod=36000"));
+    }
+    if (name == "huawei") {
+      EXPECT_THAT(request->body, testing::HasSubstr(R"("ttl":"1296000s")"));
+    }
   }
 }
 
