@@ -78,6 +78,15 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return value;
 }
 
+Duration bounded(Duration wait) {
+  return std::clamp<Duration>(wait, seconds(1), hours(24 * 7));
+}
+
+std::optional<Duration> wait_of(std::int64_t count) {
+  if (count < 0) return std::nullopt;
+  return bounded(seconds(std::min<std::int64_t>(count, seconds(hours(24 * 365)).count())));
+}
+
 Verdict judge_client_error(const HttpAnswer& answer, WallTime now, const std::string& reason) {
   switch (answer.status) {
     case 401:
@@ -176,16 +185,23 @@ std::optional<Duration> retry_after(const Headers& headers, WallTime now) {
   const auto value = headers.find("retry-after");
   if (!value) return std::nullopt;
   const std::string_view text = trimmed(*value);
-  Duration wait{0};
-  if (const auto count = whole_number(text)) {
-    if (*count < 0) return std::nullopt;
-    wait = seconds(std::min<std::int64_t>(*count, seconds(hours(24 * 365)).count()));
-  } else {
-    const auto at = parse_http_date(text);
-    if (!at || *at < now) return std::nullopt;
-    wait = *at - now;
-  }
-  return std::clamp<Duration>(wait, seconds(1), hours(24 * 7));
+  if (const auto count = whole_number(text)) return wait_of(*count);
+  const auto at = parse_http_date(text);
+  if (!at || *at < now) return std::nullopt;
+  return bounded(*at - now);
+}
+
+std::optional<Duration> retry_in(std::string_view value, const Headers& headers, WallTime now) {
+  constexpr std::int64_t kFirstTime = 1'000'000'000;  // as a wait it would be 31 years
+  constexpr std::int64_t kLastTime = 8'000'000'000;   // in 2223; nanoseconds hold a little more
+  const std::string_view text = trimmed(value);
+  const auto count = whole_number(text);
+  if (count && *count < kFirstTime) return wait_of(*count);
+  if (count && *count > kLastTime) return std::nullopt;
+  const auto at = count ? std::optional(WallTime(seconds(*count))) : parse_http_date(text);
+  const WallTime theirs = now - clock_lead(headers, now).value_or(Duration{0});
+  if (!at || *at < theirs) return std::nullopt;
+  return bounded(*at - theirs);
 }
 
 void set_retry_after(Verdict& verdict, Duration wait) {

@@ -30,6 +30,10 @@ namespace sendonce {
 
 // RFC 9110 10.2.3, seconds or a date. Empty: none, negative or unreadable.
 [[nodiscard]] std::optional<Duration> retry_after(const Headers& headers, WallTime now);
+// The same in another header: less than 1e9 are seconds to wait, more are a time in seconds since
+// 1970, of the server's clock where it says `date`; or a date.
+[[nodiscard]] std::optional<Duration> retry_in(std::string_view value, const Headers& headers,
+                                               WallTime now);
 // At least 1 s. More than an hour is the trouble of more than one message: it moves from the
 // delivery to the provider; for a single device it is cut to an hour.
 void set_retry_after(Verdict& verdict, Duration wait);

@@ -50,6 +50,9 @@ void set_wait(Verdict& v, const AnswerRule& rule, const SeenAnswer& seen, WallTi
   if (!waits) return;
   auto wait = retry_after(seen.answer.headers, now);
   if (!wait) wait = wait_at(rule, seen);
+  if (!wait && !rule.retry_header.empty())
+    if (const auto value = seen.answer.headers.find(rule.retry_header))
+      wait = retry_in(*value, seen.answer.headers, now);
   if (!wait && rule.retry_after > Duration{0}) wait = rule.retry_after;
   if (!wait && v.name == VerdictClass::throttled) wait = minutes(1);
   if (wait) set_retry_after(v, *wait);

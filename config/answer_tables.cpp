@@ -124,7 +124,7 @@ constexpr std::array<RuleKey<AnswerMatch>, 8> kMatchKeys{{
                 const TomlNode& node) { return read_several(out.text, node, read_one_text); }},
 }};
 
-constexpr std::array<RuleKey<AnswerRule>, 6> kRuleKeys{{
+constexpr std::array<RuleKey<AnswerRule>, 7> kRuleKeys{{
     {"class", [](AnswerRule& out,
                  const TomlNode& node) { return read_named_enum(out.verdict, node, kClasses); }},
     {"effect",
@@ -144,6 +144,8 @@ constexpr std::array<RuleKey<AnswerRule>, 6> kRuleKeys{{
      }},
     {"retry_pointer",
      [](AnswerRule& out, const TomlNode& node) { return read_pointer(out.retry_pointer, node); }},
+    {"retry_header", [](AnswerRule& out,
+                        const TomlNode& node) { return read_header_name(out.retry_header, node); }},
 }};
 
 constexpr std::array kLooks{Look::found, Look::absent, Look::undecided};
@@ -319,6 +321,7 @@ std::string toml_rule(const AnswerRule& rule) {
   add_text(out, "reason", rule.reason);
   if (rule.retry_after > Duration{0}) add_text(out, "retry_after", duration_text(rule.retry_after));
   add_text(out, "retry_pointer", rule.retry_pointer);
+  add_text(out, "retry_header", rule.retry_header);
   return "{ " + out + " }";
 }
 

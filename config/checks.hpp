@@ -47,7 +47,9 @@ void check_policies(const CheckInput& in, Findings& out);   // the provider can 
 void check_rates(const CheckInput& in, Findings& out);      // a class within its providers
 // "host" or "*.domain", lower case, perhaps with ":port"; never an address.
 [[nodiscard]] bool is_origin(std::string_view text);
-void check_http(const CheckInput& in, Findings& out);     // checks_http.cpp: kind = "http"
+void check_http(const CheckInput& in, Findings& out);  // checks_http.cpp: kind = "http"
+// Its request holds {ttl}: no two attempts are the same.
+[[nodiscard]] bool shrinks(const HttpSpec& http);
 void check_modules(const CheckInput& in, Findings& out);  // checks_http.cpp: kind = "module"
 void check_smtp(const CheckInput& in, Findings& out);     // checks_smtp.cpp: kind = "smtp"
 

@@ -32,6 +32,15 @@ bool of_lookup(std::string_view key) {
   return key.starts_with("lookup.");
 }
 
+void check_ttl(const Checked& c) {
+  each_template(c.provider.http, [&](std::string_view key, const TextTemplate& t) {
+    if (of_lookup(key) && t.uses(TemplateField::ttl))
+      c.report(key, "{ttl} is no value of a lookup", "remove it");
+  });
+  if (c.provider.http.ttl_max > Duration{0} && !shrinks(c.provider.http))
+    c.report("ttl_max", "has no effect without {ttl}", "remove it, or put {ttl} into the request");
+}
+
 void check_destination(const Checked& c) {
   const Channel channel = c.provider.http.channel;
   bool named = false;
@@ -268,6 +277,15 @@ void check_amendments(const Checked& c) {
 
 }  // namespace
 
+// A header is not part of the row's hash, but the endpoint may look at it all the same.
+bool shrinks(const HttpSpec& http) {
+  bool found = false;
+  each_template(http, [&](std::string_view key, const TextTemplate& t) {
+    found = found || (!of_lookup(key) && t.uses(TemplateField::ttl));
+  });
+  return found;
+}
+
 void check_http(const CheckInput& in, Findings& out) {
   for (const ProviderConfig& provider : in.config.providers) {
     const Checked c{in, out, provider};
@@ -279,6 +297,7 @@ void check_http(const CheckInput& in, Findings& out) {
     check_app(c);
     check_destination(c);
     check_body(c);
+    check_ttl(c);
     check_auth(c);
     check_idempotency(c);
     check_receipt(c);

@@ -246,6 +246,12 @@ void check_window(const CheckInput& in, Findings& out, const ClassConfig& c,
                             " answers a repeat with the failure that it has stored "
                             "(idempotency.replays_errors)",
                         "choose give-up or resend");
+  if (shrinks(provider.http))
+    return report_error(in, out, field,
+                        "the request of provider " + provider.name +
+                            " holds {ttl}, which shrinks: a repeat would be another request under "
+                            "the same key",
+                        "write a fixed lifetime in place of {ttl}, or choose give-up or resend");
   const Duration last = c.expires + provider.total;
   if (last <= key.window) return;
   report_error(in, out, field,

@@ -71,6 +71,19 @@ constexpr KeySpec<C> channel_key() {
           [](const C& from) { return toml_text(name(from.http.channel)); }};
 }
 
+constexpr KeySpec<C> ttl_max_key() {
+  return {
+      about("ttl_max", "The longest lifetime that the endpoint takes: the most that `{ttl}` says.",
+            "none: what is left until the message's deadline"),
+      KeyType::duration,
+      between(std::chrono::seconds(1), std::chrono::hours(24 * 366)),
+      {},
+      [](C& out, const TomlNode& node, const Bounds& b) {
+        return read_duration(out.http.ttl_max, node, b);
+      },
+      [](const C& from) { return print_window(from.http.ttl_max); }};
+}
+
 constexpr KeySpec<C> window_key() {
   return {about("idempotency.window",
                 "How long the endpoint remembers a key. With it `resend-with-key` is allowed, for "
@@ -129,6 +142,7 @@ inline constexpr std::array kHttpKeys{
         http_keys::about("json",
                          "A JSON object as the body; its strings are templates, and a member "
                          "whose `{NAME?}` is missing is left out.")),
+    http_keys::ttl_max_key(),
     keys::choice<keys::Path<&ProviderConfig::http, &HttpSpec::auth, &HttpAuthSpec::type>>(
         http_keys::about("auth.type",
                          "How requests are authenticated: a bearer token, user and password, a "

@@ -100,7 +100,7 @@ Result<void> HttpCredential::sign(HttpRequest& request, std::string_view path,
   const std::string timestamp =
       std::to_string(std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count());
   const SignedRequest of{request.method, path, request.body, timestamp};
-  SO_TRY(const auto text, Renderer(attempt, &of).text(spec_.sign, Place::plain, "auth.sign"));
+  SO_TRY(const auto text, Renderer(attempt, {}, &of).text(spec_.sign, Place::plain, "auth.sign"));
   const Sha256Digest digest = hmac_sha256(secret_.expose(), text.value_or(""));
   const std::string signature =
       spec_.encoding == HmacEncoding::hex ? hex(bytes_of(digest)) : base64(bytes_of(digest));

@@ -48,6 +48,14 @@ std::string_view host_of(std::string_view origin) {
   return origin;
 }
 
+// What is left of the delivery's time, in whole seconds: at least one, or a vendor would take it
+// for his default.
+std::chrono::seconds ttl_of(const Attempt& attempt, Duration most, WallTime now) {
+  const auto left = std::chrono::floor<std::chrono::seconds>(attempt.deadline - now);
+  const auto bound = std::chrono::floor<std::chrono::seconds>(most);
+  return std::max(bound.count() > 0 ? std::min(left, bound) : left, std::chrono::seconds(1));
+}
+
 // The entry, "host" or "*.domain" with ":port" unless that is 443, that the URL is allowed by.
 const std::string* allowed(const std::vector<std::string>& hosts, std::string_view url) {
   const std::string host = authority_of(url);
@@ -222,7 +230,7 @@ Result<HttpRequest> HttpProvider::prepare(const Attempt& attempt, WallTime now) 
   if (!overrides_of(attempt.notification, capabilities_.kind).empty())
     return fail(Errc::invalid, "overrides." + std::string(name(capabilities_.kind)) +
                                    " is not taken by a provider of kind http");
-  const Renderer render(attempt);
+  const Renderer render(attempt, ttl_of(attempt, options_.spec.ttl_max, now));
   const std::string& destination = attempt.target.destination.expose();
   HttpRequest request;
   request.method = method_name(options_.spec.method);
@@ -255,7 +263,7 @@ HttpRequest HttpProvider::addressed(HttpRequest request, std::string where,
 
 Result<HttpRequest> HttpProvider::prepare_lookup(const Attempt& attempt, WallTime now) {
   const LookupSpec& lookup = options_.spec.lookup;
-  const Renderer render(attempt);
+  const Renderer render(attempt, {});
   HttpRequest request;
   request.method = method_name(HttpMethod::get);
   SO_TRY(const auto rendered, render.text(lookup.path, Place::path, "lookup.path"));

@@ -117,6 +117,7 @@ std::string Renderer::data_json(const TemplatePart& part) const {
 
 Result<std::string> Renderer::value_of(const TemplatePart& part) const {
   const Notification& note = attempt_.notification;
+  if (part.field == TemplateField::ttl) return std::to_string(ttl_.count());
   if (part.json) return data_json(part);
   switch (*part.field) {
     case TemplateField::title:
@@ -157,6 +158,7 @@ Result<std::string> Renderer::value_of(const TemplatePart& part) const {
       return note.campaign_id;
     case TemplateField::collapse:
       return std::string(attempt_.collapse);
+    case TemplateField::ttl:  // above
     case TemplateField::request_method:
     case TemplateField::request_path:
     case TemplateField::request_body:

@@ -1,6 +1,7 @@
 // Templates filled in with what a notification says, each value escaped by where it goes.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,9 +32,9 @@ struct SignedRequest {
 
 class Renderer {
  public:
-  // Borrows all of it.
-  explicit Renderer(const Attempt& attempt, const SignedRequest* request = nullptr)
-      : attempt_(attempt), request_(request) {}
+  // Borrows all of it. `ttl` is what {ttl} stands for.
+  Renderer(const Attempt& attempt, std::chrono::seconds ttl, const SignedRequest* request = nullptr)
+      : attempt_(attempt), ttl_(ttl), request_(request) {}
 
   // Empty: an optional value is missing that the text is made of alone. invalid: a value is
   // missing, or may not stand there; the text names it and `what`, never what it is.
@@ -53,6 +54,7 @@ class Renderer {
   [[nodiscard]] std::string data_json(const TemplatePart& part) const;
 
   const Attempt& attempt_;
+  std::chrono::seconds ttl_;
   const SignedRequest* request_;
 };
 

@@ -67,6 +67,7 @@ struct AnswerRule : AnswerMatch {
   std::string reason{};               // default: what stands at the pointer, or the status
   Duration retry_after{0};
   std::string retry_pointer{};  // seconds, in the JSON body
+  std::string retry_header{};   // seconds, or seconds since 1970; a lower-case name
   friend bool operator==(const AnswerRule&, const AnswerRule&) = default;
 };
 
@@ -122,6 +123,7 @@ struct HttpSpec {
   NamedTemplates headers{};
   NamedTemplates form{};
   std::optional<JsonTemplate> json{};
+  Duration ttl_max{0};  // of {ttl}; 0: none
   HttpAuthSpec auth{};
   IdempotencySpec idempotency{};
   LookupSpec lookup{};

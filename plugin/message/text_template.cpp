@@ -14,7 +14,7 @@ constexpr std::string_view kData = "data.";
 constexpr std::string_view kJson = "json:";
 constexpr std::string_view kText = "text:";
 
-constexpr std::array<std::pair<std::string_view, TemplateField>, 22> kNames{{
+constexpr std::array<std::pair<std::string_view, TemplateField>, 23> kNames{{
     {"title", TemplateField::title},
     {"body", TemplateField::body},
     {"html", TemplateField::html},
@@ -33,6 +33,7 @@ constexpr std::array<std::pair<std::string_view, TemplateField>, 22> kNames{{
     {"template", TemplateField::template_id},
     {"campaign_id", TemplateField::campaign_id},
     {"collapse", TemplateField::collapse},
+    {"ttl", TemplateField::ttl},
     {"request.method", TemplateField::request_method},
     {"request.path", TemplateField::request_path},
     {"request.body", TemplateField::request_body},
@@ -107,8 +108,11 @@ Result<void> TextTemplate::add_place(std::string_view inside, std::size_t at, Te
       part.field == TemplateField::data || part.field == TemplateField::data_member;
   if (as_text && (part.json || part.field != TemplateField::data))
     return fail(Errc::invalid, place(at) + "only {text:data} is JSON in a text");
-  if (part.json && !of_data)
-    return fail(Errc::invalid, place(at) + "only {json:data} and {json:data.NAME} are JSON");
+  if (part.json && !of_data && part.field != TemplateField::ttl)
+    return fail(Errc::invalid,
+                place(at) + "only {json:data}, {json:data.NAME} and {json:ttl} are JSON");
+  if (part.field == TemplateField::ttl && use == TemplateUse::signature)
+    return fail(Errc::invalid, place(at) + "{ttl} may not be signed by itself");
   if (part.field == TemplateField::data && !part.json && !as_text)
     return fail(Errc::invalid,
                 place(at) +

@@ -32,6 +32,7 @@ enum class TemplateField : std::uint8_t {
   template_id,
   campaign_id,
   collapse,
+  ttl,  // whole seconds until the deadline: fewer on every attempt
   // Of the request that is being signed.
   request_method,
   request_path,
@@ -44,7 +45,7 @@ struct TemplatePart {
   std::string text{};  // between the places, or the member's name in {data.NAME}
   std::optional<TemplateField> field{};
   bool optional = false;  // {title?}: may be missing
-  bool json = false;      // {json:data.NAME}: the JSON value as the message has it
+  bool json = false;      // {json:data.NAME}: the JSON value as the message has it; {json:ttl}
   friend bool operator==(const TemplatePart&, const TemplatePart&) = default;
 };
 

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "classifiers/http/http_answers.hpp"
 #include "classifiers/http/http_lookup.hpp"
 #include "classifiers/http/http_provider.hpp"
 
@@ -75,6 +76,33 @@ TEST(Profiles, can_be_asked_where_the_vendor_can) {
   }
 }
 
+// https://www.twilio.com/docs/sendgrid/api-reference/how-to-use-the-sendgrid-v3-api/rate-limits has
+// this time; https://resend.com/docs/api-reference/rate-limit this header.
+TEST(Profiles, wait_until_the_window_of_a_rate_begins_anew) {
+  const auto all = profiles();
+  HttpAnswer sendgrid;
+  sendgrid.status = 429;
+  sendgrid.headers.add("date", "Wed, 19 Feb 2014 13:07:13 GMT");
+  sendgrid.headers.add("x-ratelimit-limit", "150");
+  sendgrid.headers.add("x-ratelimit-remaining", "0");
+  sendgrid.headers.add("x-ratelimit-reset", "1392815263");
+  sendgrid.body = R"({"errors":[{"field":null,"message":"too many requests"}]})";
+  const Verdict of_sendgrid = judge_http(all.at("sendgrid").http, sendgrid, kNow);
+  EXPECT_EQ(of_sendgrid.name, VerdictClass::throttled);
+  EXPECT_EQ(of_sendgrid.scope, FaultScope::provider);
+  EXPECT_EQ(of_sendgrid.retry_after, std::chrono::seconds(30));
+
+  HttpAnswer resend;
+  resend.status = 429;
+  resend.headers.add("ratelimit-limit", "2");
+  resend.headers.add("ratelimit-remaining", "0");
+  resend.headers.add("ratelimit-reset", "3");
+  resend.body = R"({"statusCode":429,"name":"rate_limit_exceeded","message":"Too many requests."})";
+  const Verdict of_resend = judge_http(all.at("resend").http, resend, kNow);
+  EXPECT_EQ(of_resend.name, VerdictClass::throttled);
+  EXPECT_EQ(of_resend.retry_after, std::chrono::seconds(3));
+}
+
 TEST(Profiles, make_a_request_of_a_notification) {
   for (const auto& [name, config] : profiles()) {
     auto provider = make_http_provider({.spec = config.http,
@@ -106,6 +134,13 @@ TEST(Profiles, make_a_request_of_a_notification) {
       EXPECT_THAT(question->url, testing::HasSubstr(std::string(64, '0'))) << name;
     }
     EXPECT_EQ(request->body.find("html"), std::string::npos) << name << ": " << request->body;
+    // Until the end of time, but for what the vendor takes at most.
+    if (name == "twilio") {
+      EXPECT_THAT(request->body, testing::HasSubstr("ValidityPeriod=36000"));
+    }
+    if (name == "huawei") {
+      EXPECT_THAT(request->body, testing::HasSubstr(R"("ttl":"1296000s")"));
+    }
   }
 }
 

@@ -38,6 +38,7 @@ HttpSpec table() {
   spec.answers.back().contains = {"3"};
   spec.answers.push_back(rule("/wait", VerdictClass::throttled));
   spec.answers.back().retry_pointer = "/wait";
+  spec.answers.back().retry_header = "x-message-id";
   spec.answers.push_back(rule("", VerdictClass::config_error));
   spec.answers.back().header = "x-error";
   spec.answers.back().header_contains = {"paused"};

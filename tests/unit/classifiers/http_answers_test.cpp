@@ -153,6 +153,51 @@ TEST(HttpAnswers, WaitsAsLongAsIsNamed) {
   EXPECT_EQ(judge_http(spec, answer(429), kNow).retry_after, minutes(1));
 }
 
+TEST(HttpAnswers, WaitsAsLongAsAHeaderOfItsOwnSays) {
+  HttpSpec spec;
+  spec.answers = {rule(429, VerdictClass::throttled)};
+  spec.answers[0].retry_header = "x-reset";
+  spec.answers[0].retry_after = seconds(5);
+  const auto wait = [&](const char* value) {
+    return judge_http(spec, answer(429, "", {{"x-reset", value}}), kNow).retry_after;
+  };
+  EXPECT_EQ(wait("40"), seconds(40));
+  EXPECT_EQ(wait(" 0"), seconds(1));
+  EXPECT_EQ(wait("999999999"), hours(24 * 7));  // the longest that is waited for
+  EXPECT_EQ(wait("1795953690"), seconds(90));   // kNow and 90 s
+  EXPECT_EQ(wait("1795953600"), seconds(1));
+  EXPECT_EQ(wait("Sun, 29 Nov 2026 12:00:20 GMT"), seconds(20));
+  // What has passed, or is no time at all, says nothing.
+  for (const char* nothing :
+       {"1795953599", "1000000000", "-3", "", "soon", "9223372036854775807", "99999999999999999999",
+        "1795953690000", "Sun, 29 Nov 2026 11:00:20 GMT"})
+    EXPECT_EQ(wait(nothing), seconds(5)) << nothing;
+  EXPECT_EQ(judge_http(spec, answer(429), kNow).retry_after, seconds(5));
+}
+
+TEST(HttpAnswers, ATimeInAHeaderIsOneOfTheServersClock) {
+  HttpSpec spec;
+  spec.answers = {rule(429, VerdictClass::throttled)};
+  spec.answers[0].retry_header = "x-reset";
+  // Half an hour behind ours: 30 s from the server's now.
+  const auto behind =
+      answer(429, "", {{"x-reset", "1795951830"}, {"date", "Sun, 29 Nov 2026 11:30:00 GMT"}});
+  EXPECT_EQ(judge_http(spec, behind, kNow).retry_after, seconds(30));
+}
+
+TEST(HttpAnswers, RetryAfterComesBeforeTheOtherPlaces) {
+  HttpSpec spec;
+  spec.answers = {rule(429, VerdictClass::throttled)};
+  spec.answers[0].retry_header = "x-reset";
+  spec.answers[0].retry_pointer = "/wait";
+  EXPECT_EQ(judge_http(spec, answer(429, R"({"wait":9})", {{"x-reset", "8"}}), kNow).retry_after,
+            seconds(9));
+  EXPECT_EQ(
+      judge_http(spec, answer(429, R"({"wait":9})", {{"x-reset", "8"}, {"retry-after", "7"}}), kNow)
+          .retry_after,
+      seconds(7));
+}
+
 TEST(HttpAnswers, AFailureIsWhatTheTransportProved) {
   const HttpSpec spec;
   EXPECT_EQ(judge_http(spec, failure(Effect::not_sent, Cause::connect), kNow).effect,

@@ -60,6 +60,42 @@ TEST(HttpProvider, EscapesByPlace) {
   EXPECT_TRUE(r->url.empty());
 }
 
+TEST(HttpProvider, ALifetimeIsWhatIsLeftUntilTheDeadline) {
+  Rig rig;
+  rig.options.spec.form = {{"ttl", parsed("{ttl}s")}};
+  const auto at = [&](WallTime now) {
+    const auto r = rig.request(now);
+    return r ? r->body : "error: " + r.error().text;
+  };
+  const WallTime deadline = rig.sample.deadline;
+  EXPECT_EQ(at(kNow), "ttl=21600s");
+  EXPECT_EQ(at(kNow + seconds(100)), "ttl=21500s");
+  EXPECT_EQ(at(deadline - std::chrono::milliseconds(1999)), "ttl=1s");
+  EXPECT_EQ(at(deadline - std::chrono::milliseconds(3)), "ttl=1s");
+  EXPECT_EQ(at(deadline + hours(1)), "ttl=1s");
+  rig.options.spec.ttl_max = hours(1);
+  EXPECT_EQ(at(kNow), "ttl=3600s");
+  EXPECT_EQ(at(deadline - seconds(3599)), "ttl=3599s");
+}
+
+TEST(HttpProvider, ALifetimeStandsAnywhereInARequest) {
+  Rig rig;
+  rig.options.spec.path = parsed("/v1/{ttl}");
+  rig.options.spec.query = {{"t", parsed("{ttl}")}};
+  rig.options.spec.headers = {{"ttl", parsed("{ttl}")}};
+  JsonTemplate json;
+  json.names = {"text", "number"};
+  json.children = {leaf("{ttl}"), leaf("{json:ttl}")};
+  rig.options.spec.json = json;
+  const auto r = rig.request();
+  ASSERT_TRUE(r.has_value()) << r.error().text;
+  EXPECT_EQ(r->path, "/v1/21600?t=21600");
+  EXPECT_EQ(r->headers.find("ttl"), "21600");
+  EXPECT_EQ(r->body, R"({"text":"21600","number":21600})");
+  EXPECT_FALSE(TextTemplate::parse("{ttl}", TemplateUse::signature).has_value());
+  EXPECT_FALSE(TextTemplate::parse("{json:ttl}", TemplateUse::text).has_value());
+}
+
 TEST(HttpProvider, WritesJson) {
   Rig rig;
   JsonTemplate json;

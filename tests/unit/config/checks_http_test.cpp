@@ -51,7 +51,8 @@ TEST(CheckHttp, AGoodOneHasNoFinding) {
 TEST(CheckHttp, TheEffectiveFormIsReadAsTheSame) {
   const Config config = config_of(text_with(
       "", "",
-      "auth = { type = \"hmac\", secret = \"cred:s\", header = \"X-Sig\", sign = \"{key}\" }"));
+      "auth = { type = \"hmac\", secret = \"cred:s\", header = \"X-Sig\", sign = \"{key}\" }\n"
+      "query = { t = \"{ttl}\" }\nttl_max = \"10h\""));
   const LoadResult again = load_config_text(effective_toml(config), "effective.toml");
   ASSERT_TRUE(again.config.has_value());
   EXPECT_EQ(again.config->providers[1].http, config.providers[1].http);
@@ -204,6 +205,33 @@ TEST(CheckHttp, ResendWithKeyNeedsAKeyThatIsKnownForLongEnough) {
               ElementsAre(HasSubstr("replays_errors")));
   EXPECT_THAT(findings_of(text_with("give-up", "lookup")),
               ElementsAre(HasSubstr("nothing to do \"lookup\" with")));
+}
+
+// The endpoint would see another request under the same key.
+TEST(CheckHttp, ResendWithKeyIsRefusedWhereTheRequestShrinks) {
+  const auto keyed = [](std::string_view more) {
+    return findings_of(text_with(
+        "give-up", "resend-with-key",
+        "idempotency = { header = \"Idempotency-Key\", window = \"24h\" }\n" + std::string(more)));
+  };
+  const auto refused = ElementsAre(
+      HasSubstr("ambiguous.default: the request of provider gate holds {ttl}, which "
+                "shrinks: a repeat would be another request under the same key; write a "
+                "fixed lifetime in place of {ttl}, or choose give-up or resend"));
+  EXPECT_THAT(keyed("query = { t = \"{ttl}\" }"), refused);
+  EXPECT_THAT(keyed("headers = { TTL = \"{ttl}\" }"), refused);
+  EXPECT_THAT(keyed("query = { t = \"60\" }"), IsEmpty());
+  EXPECT_THAT(more("query = { t = \"{ttl}\" }"), IsEmpty());
+}
+
+TEST(CheckHttp, ALifetimeHasItsBoundAndItsPlace) {
+  EXPECT_THAT(more("query = { t = \"{ttl}\" }\nttl_max = \"10h\""), IsEmpty());
+  EXPECT_THAT(more("ttl_max = \"10h\""), ElementsAre(HasSubstr("ttl_max: has no effect")));
+  EXPECT_THAT(more("query = { t = \"{ttl}\" }\nttl_max = \"100ms\""),
+              ElementsAre(HasSubstr("ttl_max: ")));
+  EXPECT_THAT(
+      more("auth = { type = \"hmac\", secret = \"cred:s\", header = \"X\", sign = \"{ttl}\" }"),
+      Contains(HasSubstr("{ttl} may not be signed")));
 }
 
 // A lookup that asks by the key, as a line of the provider's table.
