@@ -187,6 +187,10 @@ void add_provider(Families& m, const ProviderConfig& c, const ProviderReport& r)
     m.gauge("sendonce_provider_credential_expiry_timestamp_seconds",
             "When the token at hand ends; it is renewed before", of,
             unix_seconds(*r.credential_ends));
+  if (r.clock_lead)
+    m.gauge("sendonce_provider_clock_lead_seconds",
+            "By how much the provider's clock is ahead of ours; negative: behind", of,
+            std::chrono::duration<double>(*r.clock_lead).count());
 }
 
 void add_ledger(Families& m, const LedgerStats& s, WallTime now) {

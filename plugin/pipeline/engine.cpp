@@ -467,6 +467,7 @@ EngineReport Engine::report() const {
         .paused = p.paused,
         .queued = p.queue.size(),
         .credential_ends = p.slot.provider->credential_ends(),
+        .clock_lead = p.clock.lead(),
         .pool = deps_.transport.state(ProviderIndex(static_cast<std::uint16_t>(i)))};
     for (const auto& [part, hold] : p.holds.all()) report.holds.emplace_back(part, hold);
     r.providers.push_back(std::move(report));

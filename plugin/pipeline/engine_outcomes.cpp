@@ -61,6 +61,7 @@ void Engine::finish_call(const Completion& completion) {
   if (d->stage == Stage::looking) return finish_look(*d, completion.result);
   ProviderState& p = provider(*d);
   p.counters.calls.observe(completion.elapsed);
+  p.clock.look(completion, p.slot.config.name, now_.wall, now_.mono, deps_.log);
   Verdict verdict = p.slot.provider->classify(target(*d), completion.result, now_.wall);
   const auto* failure = std::get_if<CallFailure>(&completion.result);
   if (failure == nullptr) crash_point(CrashPoint::answer_read);

@@ -30,6 +30,7 @@ struct ProviderReport {
   std::string paused{};
   std::size_t queued = 0;
   std::optional<WallTime> credential_ends{};  // of the one at hand, see Provider
+  std::optional<Duration> clock_lead{};       // of the provider's clock over ours
   PoolState pool{};
 };
 

@@ -13,6 +13,7 @@
 #include "classifiers/provider.hpp"
 #include "config/schema.hpp"
 #include "plugin/core/clock.hpp"
+#include "plugin/pipeline/clock_watch.hpp"
 #include "plugin/pipeline/counters.hpp"
 #include "plugin/pipeline/device_pace.hpp"
 #include "plugin/pipeline/dispatcher.hpp"
@@ -46,6 +47,7 @@ struct ProviderState {
   Dispatcher queue;
   Holds holds;
   Hygiene hygiene{};
+  ClockWatch clock{};
   Limiter limiter{};
   DevicePace pace{};
   ProviderCounters counters{};

@@ -46,6 +46,7 @@ inline EngineReport full_report() {
   apns.counters.calls.observe(std::chrono::milliseconds(30));
   apns.counters.calls.observe(std::chrono::seconds(3));
   apns.credential_ends = kReportTime + std::chrono::hours(1);
+  apns.clock_lead = std::chrono::milliseconds(-1500);
   apns.holds.emplace_back("", Hold{.fault = Fault::auth, .reason = "InvalidProviderToken"});
   apns.counters.devices_reused = 2;
   report.device_reports = DeviceReportCounters{.applied = 3, .unchanged = 2, .refused = 1};

@@ -1,5 +1,6 @@
 // What the engine tells about itself: the numbers behind metrics and health, and the trace of a
 // message in what is told of its delivery.
+#include <algorithm>
 #include <numeric>
 
 #include "plugin/pipeline/engine.hpp"
@@ -167,6 +168,24 @@ TEST_F(EngineTraceTest, GoesToTheEventAndTheLog) {
   m.body = "{";
   arrive(m);
   EXPECT_EQ(with_trace("message.undecodable class=otp sequence=3"), 1U);
+}
+
+TEST_F(EngineTraceTest, AClockThatIsAnHourOffIsSaidOnce) {
+  for (std::uint64_t i = 1; i <= 20; ++i) {
+    arrive(message(i, token("aa"), "e" + std::to_string(i)));
+    HttpAnswer answer;
+    answer.status = 200;
+    answer.headers.add("date", "Thu, 18 Dec 2025 01:00:00 GMT");  // an hour and some seconds later
+    transport.answer(std::move(answer));
+    wait(seconds(1));
+    EXPECT_EQ(engine->report().providers[0].clock_lead.has_value(), true);
+  }
+  EXPECT_EQ(
+      std::ranges::count_if(
+          lines(), [](const std::string& l) { return l.starts_with("provider.clock_skew "); }),
+      1);
+  const auto lead = engine->report().providers[0].clock_lead.value_or(Duration{});
+  EXPECT_NEAR(std::chrono::duration<double>(lead).count(), 3600, 60);
 }
 
 TEST_F(EngineTraceTest, WithoutOneNothingIsSaid) {
