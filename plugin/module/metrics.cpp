@@ -219,6 +219,14 @@ void add_reports(Families& m, const EngineReport& r) {
   add("refused", r.device_reports->counters.refused);
 }
 
+// Only what comes to an end; a provider's access token has a family of its own.
+void add_file_ends(Families& m, const std::vector<FileEnd>& ends) {
+  for (const FileEnd& of : ends)
+    m.gauge("sendonce_credential_expiry_timestamp_seconds",
+            "When a file that the configuration names comes to its end",
+            {{"field", of.field}, {"provider", of.provider}}, unix_seconds(of.end));
+}
+
 void add_process(Families& m, const MetricsInput& in) {
   m.gauge("sendonce_build_info", "1, with what runs",
           {{"version", SENDONCE_VERSION}, {"name", in.config.instance.name}}, 1);
@@ -246,6 +254,7 @@ std::string render_metrics(const MetricsInput& in) {
               i < in.lanes.size() ? in.lanes[i] : LaneState{}, in.now);
   for (std::size_t i = 0; i < in.report.providers.size(); ++i)
     add_provider(m, in.config.providers[i], in.report.providers[i]);
+  add_file_ends(m, in.file_ends);
   add_ledger(m, in.report.ledger, in.now);
   add_reports(m, in.report);
   return m.text();

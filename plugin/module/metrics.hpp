@@ -8,6 +8,7 @@
 
 #include "config/schema.hpp"
 #include "plugin/broker/broker.hpp"
+#include "plugin/module/expiry.hpp"
 #include "plugin/pipeline/engine_report.hpp"
 
 namespace sendonce {
@@ -16,6 +17,7 @@ struct MetricsInput {
   const Config& config;
   const EngineReport& report;
   std::vector<LaneState> lanes{};  // by ClassIndex
+  std::vector<FileEnd> file_ends{};
   bool ready = false;
   bool nats_connected = false;
   std::uint64_t nats_connects = 0;

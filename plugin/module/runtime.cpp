@@ -26,6 +26,7 @@ constexpr Duration kRefreshWithin = std::chrono::seconds(1);
 constexpr Duration kReloadWithin = std::chrono::seconds(20);
 constexpr Duration kStuckAfter = std::chrono::seconds(10);
 constexpr Duration kRenderedAnew = std::chrono::milliseconds(250);  // as often as the report
+constexpr Duration kLookAtFiles = std::chrono::hours(24);
 constexpr Duration kDrainTail = std::chrono::seconds(2);  // to hand back what never started
 
 // `items` in the order of `like`, by name. compare() has made sure that the names are the same.
@@ -88,7 +89,10 @@ Result<void> Runtime::start() {
     started_ = clock_.wall();
     parts_ = std::move(parts);
   }
-  if (made) made = start_parts();
+  if (made) {
+    look_at_files();
+    made = start_parts();
+  }
   if (!made) {
     stop();
     return made;
@@ -229,10 +233,23 @@ Result<void> Runtime::apply_reload() {
   SO_CHECK(applied);
   for (const Change& c : changes)
     events_.info("config.changed", {{"field", c.field}, {"before", c.before}, {"after", c.after}});
-  const std::lock_guard lock(mutex_);
-  changes_ = changes;
-  config_ = std::move(*loaded.config);
+  {
+    const std::lock_guard lock(mutex_);
+    changes_ = changes;
+    config_ = std::move(*loaded.config);
+  }
+  look_at_files();
   return {};
+}
+
+// Warns in good time of what will end: at a start, a reload, and every day.
+void Runtime::look_at_files() {
+  std::vector<FileEnd> ends = file_ends(config_, credentials_dir_);
+  tell_ends(ends, clock_.wall(), events_);
+  files_looked_at_ = clock_.mono();
+  const std::lock_guard lock(mutex_);
+  file_ends_ = std::move(ends);
+  metrics_.reset();
 }
 
 // Logged as well as answered: who reads the log later must see it, too.
@@ -308,6 +325,7 @@ InstanceState Runtime::judge() const {
 bool Runtime::check() {
   if (parts_ == nullptr) return true;
   reload_errand_.serve([this] { return reload_as_asked(); });
+  if (clock_.mono() - files_looked_at_ >= kLookAtFiles) look_at_files();
   const InstanceState before = events_.state();
   InstanceState now = judge();
   if (now.state == SENDONCE_STATE_FAILED && before.state != now.state)
@@ -337,6 +355,7 @@ std::string Runtime::metrics_text() const {
       Rendered{.text = render_metrics({.config = config_,
                                        .report = report,
                                        .lanes = lanes(),
+                                       .file_ends = file_ends_,
                                        .ready = events_.state().state == SENDONCE_STATE_READY,
                                        .nats_connected = parts_->broker->connected(),
                                        .nats_connects = parts_->broker->counters().connects,

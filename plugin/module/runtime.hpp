@@ -23,6 +23,7 @@
 #include "plugin/module/admin_verbs.hpp"
 #include "plugin/module/compose.hpp"
 #include "plugin/module/engine_thread.hpp"
+#include "plugin/module/expiry.hpp"
 #include "plugin/module/feeds.hpp"
 #include "plugin/module/host_errand.hpp"
 #include "plugin/module/host_events.hpp"
@@ -64,6 +65,7 @@ class Runtime {
   [[nodiscard]] Result<void> start_listener();
   [[nodiscard]] InstanceState judge() const;
   [[nodiscard]] Result<void> apply_reload();
+  void look_at_files();
   [[nodiscard]] Result<void> count_reload();
   void note_reload(AuditEntry entry, const Result<void>& outcome);
   [[nodiscard]] Result<void> reload_as_asked();
@@ -83,9 +85,11 @@ class Runtime {
   const Clock& clock_;
   HostEvents& events_;
   WallTime started_{};
-  mutable std::mutex mutex_{};  // over parts_, config_ and metrics_, against [any] calls
+  mutable std::mutex mutex_{};  // over parts_, config_, file_ends_, metrics_, against [any] calls
   std::unique_ptr<Parts> parts_{};
   HostErrand reload_errand_{};
+  std::vector<FileEnd> file_ends_{};
+  MonoTime files_looked_at_{};
   std::vector<Change> changes_{};  // of the latest reload that was applied; under mutex_
   std::atomic<std::uint64_t> reloads_applied_{0};
   std::atomic<std::uint64_t> reloads_refused_{0};

@@ -1,24 +1,19 @@
 // Configuration, credentials and certificates: what the daemon reads before it starts.
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <vector>
 
-#include <nlohmann/json.hpp>
 #include <sysexits.h>
 
 #include "config/credentials.hpp"
 #include "config/loader.hpp"
 #include "plugin/cli/doctor/checks.hpp"
 #include "plugin/core/text.hpp"
-#include "plugin/crypto/certificate.hpp"
 #include "plugin/module/compose.hpp"
+#include "plugin/module/expiry.hpp"
 
 namespace sendonce::cli {
 namespace {
-
-constexpr Duration kSoon = std::chrono::hours(30 * 24);
 
 struct NamedSecret {
   std::string field{};
@@ -68,24 +63,6 @@ Repair replace_secret(const Patient& patient, const NamedSecret& secret) {
           of_unit ? patient.restart() : patient.ours("reload")};
 }
 
-// A .creds file holds a user's JWT (docs.nats.io, "JWT"): when it ends, if it does.
-std::optional<WallTime> creds_end(const std::string& text) {
-  constexpr std::string_view kBegin = "-----BEGIN NATS USER JWT-----";
-  const std::size_t begin = text.find(kBegin);
-  if (begin == std::string::npos) return std::nullopt;
-  const std::size_t first = text.find('.', begin);
-  const std::size_t second = first == std::string::npos ? first : text.find('.', first + 1);
-  if (second == std::string::npos) return std::nullopt;
-  const auto claims = unbase64url(std::string_view(text).substr(first + 1, second - first - 1));
-  if (!claims) return std::nullopt;
-  const auto json = nlohmann::json::parse(*claims, nullptr, false);
-  if (!json.is_object() || !json.contains("exp") || !json["exp"].is_number_integer())
-    return std::nullopt;
-  const auto at = json["exp"].get<std::int64_t>();
-  if (at <= 0) return std::nullopt;
-  return WallTime(std::chrono::seconds(at));
-}
-
 std::string day_of(WallTime t) {
   return rfc3339(t).substr(0, 10);
 }
@@ -94,7 +71,7 @@ void judge_end(const Patient& patient, const std::string& check, const std::stri
                WallTime end, const Repair& repair, Report& report) {
   if (end <= patient.now) {
     report.red(check, object, "has been invalid since " + day_of(end), repair, EX_CONFIG);
-  } else if (end - patient.now < kSoon) {
+  } else if (end - patient.now < kEndsSoon) {
     report.yellow(check, object, "ends on " + day_of(end), repair);
   } else {
     report.green(check, object, "valid until " + day_of(end));
@@ -103,14 +80,9 @@ void judge_end(const Patient& patient, const std::string& check, const std::stri
 
 void examine_ca(const Patient& patient, const std::string& field, const std::string& path,
                 Report& report) {
-  if (path.empty()) return;
-  std::ifstream in(path, std::ios::binary);
-  const std::string pem{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  const auto ends = certificate_ends(pem);
-  if (!ends) return;  // said by the configuration's own checks
-  // Of a bundle one may have ended long ago; of a pinned one that is the end of it.
-  judge_end(patient, "certificate", field, ends->last, {"install -m 0644 NEW_CA.pem " + path},
-            report);
+  const auto end = path.empty() ? std::nullopt : ca_end(path);
+  if (!end) return;  // said by the configuration's own checks
+  judge_end(patient, "certificate", field, *end, {"install -m 0644 NEW_CA.pem " + path}, report);
 }
 
 }  // namespace

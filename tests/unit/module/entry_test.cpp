@@ -1,9 +1,12 @@
 // The library through its C interface: what start, reload and open refuse, and with which code.
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -17,6 +20,7 @@
 #include "plugin/module/admin/admin_client.hpp"
 #include "sendonce/abi/host.h"
 #include "tests/contract/ledger_rig.hpp"
+#include "tests/support/certificates.hpp"
 #include "tests/support/fake_provider.hpp"
 
 namespace sendonce::test {
@@ -77,7 +81,10 @@ class EntryTest : public testing::Test {
     host.abi_minor = SENDONCE_ABI_MINOR;
     host.admin_fd = admin_fd;
     host.name = "test";
-    host.log = [](void*, const sendonce_log_event*) {};
+    host.ctx = this;
+    host.log = [](void* self, const sendonce_log_event* event) {
+      static_cast<EntryTest*>(self)->logged_.emplace_back(event->event.data, event->event.size);
+    };
     const sendonce_rc opened = api_->open(&host, file_.c_str(), &instance_, error());
     return opened == SENDONCE_OK ? api_->start(instance_, error()) : opened;
   }
@@ -99,6 +106,18 @@ class EntryTest : public testing::Test {
   }
   std::string why() const { return buffer_.data(); }
 
+  // Of the events logged so far.
+  std::size_t logged(std::string_view event) {
+    static_cast<void>(api_->pump(instance_, 1000));
+    return static_cast<std::size_t>(std::ranges::count(logged_, event));
+  }
+  std::string metrics() {
+    std::vector<char> text(std::size_t{1} << 20U);
+    sendonce_text out{text.data(), text.size(), 0};
+    EXPECT_EQ(api_->metrics(instance_, &out), SENDONCE_OK);
+    return std::string(text.data(), out.size);
+  }
+
   LedgerDir dir_{};
   std::string account_ = dir_.path() + "/account.json";
   std::string file_ = dir_.path() + "/sendonce.toml";
@@ -107,6 +126,7 @@ class EntryTest : public testing::Test {
   sendonce_instance* instance_ = nullptr;
   std::array<char, 4096> buffer_{};
   sendonce_text text_{};
+  std::vector<std::string> logged_{};
 };
 
 TEST_F(EntryTest, AChangedKeyRecipeIsRefusedAtTheNextStart) {
@@ -160,6 +180,36 @@ TEST_F(EntryTest, ADeniedCredentialInAWrongConfigurationIsInvalid) {
   ASSERT_EQ(::chmod(account_.c_str(), 0644), 0);
   put_config("claim = \"1s\"\n");
   EXPECT_EQ(live_once(), SENDONCE_E_INVALID);
+}
+
+TEST_F(EntryTest, ACertificateThatEndsSoonIsSaidAtTheStartAndByEachReload) {
+  const Authority authority;
+  const std::string ca = dir_.path() + "/ca.pem";
+  const auto put_ca = [&](int days) {
+    std::ofstream(ca) << authority.issue({.not_after = std::chrono::days(days)}).certificate;
+  };
+  const auto days_left = [&]() -> double {
+    const std::string text = metrics();
+    const std::string name =
+        "sendonce_credential_expiry_timestamp_seconds{field=\"provider.fcm.tls.ca\",";
+    const std::size_t at = text.find(name);
+    if (at == std::string::npos) return -1;
+    const std::size_t value = text.find("} ", at) + 2;
+    const double end = std::stod(text.substr(value, text.find('\n', value) - value));
+    return (end - static_cast<double>(std::time(nullptr))) / 86'400;
+  };
+  put_ca(5);
+  put_config("[provider.fcm.tls]\nca = \"" + ca + "\"\n");
+  ASSERT_EQ(start(), SENDONCE_OK) << why();
+  EXPECT_EQ(logged("credential.expires_soon"), 1U);
+  EXPECT_NEAR(days_left(), 5, 0.1);
+  EXPECT_EQ(api_->reload(instance_, error()), SENDONCE_OK) << why();
+  EXPECT_EQ(logged("credential.expires_soon"), 2U);
+  put_ca(90);
+  EXPECT_EQ(api_->reload(instance_, error()), SENDONCE_OK) << why();
+  EXPECT_EQ(logged("credential.expires_soon"), 2U);
+  EXPECT_EQ(logged("credential.expired"), 0U);
+  EXPECT_NEAR(days_left(), 90, 0.1);
 }
 
 TEST_F(EntryTest, AListeningSocketOfTheHostIsServed) {
