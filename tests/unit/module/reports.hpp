@@ -49,7 +49,8 @@ inline EngineReport full_report() {
   apns.clock_lead = std::chrono::milliseconds(-1500);
   apns.holds.emplace_back("", Hold{.fault = Fault::auth, .reason = "InvalidProviderToken"});
   apns.counters.devices_reused = 2;
-  report.device_reports = DeviceReportCounters{.applied = 3, .unchanged = 2, .refused = 1};
+  report.device_reports =
+      DeviceReportsReport{.counters = {.applied = 3, .unchanged = 2, .refused = 1}};
   report.ledger.rows = 5;
   report.ledger.used_bytes = 4096;
   report.ledger.map_bytes = 1U << 30U;
