@@ -17,9 +17,10 @@ struct Identity {
 
 struct LeafOptions {
   std::vector<std::string> names{"DNS:localhost", "IP:127.0.0.1", "IP:::1"};
-  std::chrono::seconds not_before = -std::chrono::hours(1);      // from now
-  std::chrono::seconds not_after = std::chrono::hours(24 * 30);  // from now
-  bool client = false;                                           // for client authentication
+  std::chrono::seconds not_before = -std::chrono::hours(1);  // from now
+  std::chrono::seconds not_after =
+      std::chrono::hours(24 * 90);  // from now; the daemon warns of 30 days
+  bool client = false;              // for client authentication
 };
 
 // A P-256 certificate authority, made anew with each object.
