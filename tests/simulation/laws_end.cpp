@@ -125,9 +125,10 @@ void LawBook::check_end(bool calm, std::size_t outbox_entries) {
 // Whether its stream still has, or has delivered, a message with the row's content.
 bool LawBook::can_come_back(const Known& known) const {
   return std::ranges::any_of(messages_, [&](const Published& m) {
-    return !m.lost && std::ranges::any_of(m.wanted, [&](const Published::Wanted& w) {
-      return w.known == &known && w.fingerprint == known.row->fingerprint;
-    });
+    return !m.lost && !m.acked_before &&
+           std::ranges::any_of(m.wanted, [&](const Published::Wanted& w) {
+             return w.known == &known && w.fingerprint == known.row->fingerprint;
+           });
   });
 }
 

@@ -428,6 +428,7 @@ void LawBook::ledger_lost(WallTime adopted_at) {
   adopted_at_ = adopted_at;
   devices_.clear();
   highest_fence_ = Fence{};
+  for (Published& m : messages_) m.acked_before = m.acked;
   for (auto& [key, known] : known_) {
     known.adopted = true;
     for (Attempt& a : known.attempts) {

@@ -90,7 +90,8 @@ struct Published {  // one message as its stream has it
   };
   std::vector<Wanted> wanted{};
   bool acked = false;
-  bool lost = false;  // by a purge or with its stream: nobody can be asked to deliver it
+  bool acked_before = false;  // under a ledger that is lost: its successor has no row of it
+  bool lost = false;          // by a purge or with its stream: nobody can be asked to deliver it
 };
 
 }  // namespace sendonce::sim
