@@ -41,14 +41,6 @@ class PageReader {
   const char* page_ = nullptr;
 };
 
-// Rows are settled mostly in the order in which they were claimed. LMDB has laid the next one
-// before this one, and it is about as long.
-void prefetch_next_row(const MDB_val& value) {
-  const auto* at = static_cast<const char*>(value.mv_data);
-  for (std::size_t back = kLineBytes; back < value.mv_size + kLineBytes; back += kLineBytes)
-    __builtin_prefetch(at - back);
-}
-
 std::span<char> writable(const MDB_val& value) {
   return {static_cast<char*>(value.mv_data), value.mv_size};
 }
@@ -125,7 +117,6 @@ Result<std::string_view> RowTable::seek(const LmdbTxn& txn, std::uint64_t sequen
   if (rc != 0) return lmdb_fail("read of " + scope_, rc);
   cursor_at_ = sequence;
   size_there_ = v.mv_size;
-  prefetch_next_row(v);
   return lmdb_text(v);
 }
 
