@@ -10,6 +10,7 @@
 #include "plugin/core/clock.hpp"
 #include "plugin/core/text.hpp"
 #include "tests/support/certificates.hpp"
+#include "tests/support/line_log.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace sendonce::test {
@@ -22,17 +23,6 @@ using testing::IsEmpty;
 WallTime wall() {
   return make_system_clock()->wall();
 }
-
-class LineLog final : public Log {
- public:
-  void write(Level level, std::string_view event, std::span<const Field> fields) override {
-    std::string line = std::string(name(level)) + " " + std::string(event);
-    for (const Field& f : fields) line.append(" ").append(f.name).append("=").append(f.value);
-    lines.push_back(std::move(line));
-  }
-  [[nodiscard]] bool enabled(Level /*level*/) const override { return true; }
-  std::vector<std::string> lines{};
-};
 
 std::string creds(const std::string& claims) {
   return "-----BEGIN NATS USER JWT-----\n" + base64url("{}") + "." + base64url(claims) +

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "classifiers/http_date.hpp"
+#include "tests/support/line_log.hpp"
 
 namespace sendonce::test {
 namespace {
@@ -60,17 +61,6 @@ TEST(ClockWatch, IsOverWhenTenAgreeAgain) {
   EXPECT_EQ(watch.state(), State::provider_ahead);
 }
 
-class TextLog final : public Log {
- public:
-  void write(Level level, std::string_view event, std::span<const Field> fields) override {
-    std::string line = std::string(name(level)) + " " + std::string(event);
-    for (const Field& f : fields) line.append(" ").append(f.name).append("=").append(f.value);
-    lines.push_back(std::move(line));
-  }
-  [[nodiscard]] bool enabled(Level /*level*/) const override { return true; }
-  std::vector<std::string> lines{};
-};
-
 constexpr std::string_view kDate = "Sun, 29 Nov 2026 12:00:00 GMT";
 
 Completion answered(std::string_view date, Duration elapsed = {}) {
@@ -90,7 +80,7 @@ class ClockLook : public ::testing::Test {
     }
   }
   ClockWatch watch{};
-  TextLog log{};
+  LineLog log{};
   MonoTime mono{seconds(100)};
 };
 
