@@ -60,6 +60,7 @@ void LawBook::answered(Question& question, Look told) {
 void LawBook::note_doubt(Known& known) const {
   known.doubted = world_.mono();
   known.absent.clear();
+  if (!known.attempts.empty()) known.attempts.back().doubted = world_.mono();
 }
 
 // Law 6: what may have been sent is sent again only when its provider has said twice that it does
@@ -75,7 +76,8 @@ void LawBook::check_late(const Attempt& attempt) {
   Known& known = *attempt.of;
   const bool waited_for = attempt.open() && known.row && known.row->state == State::claimed &&
                           known.row->fence == attempt.fence;
-  if (!waited_for && world_.mono() > known.doubted + kUnderWay) known.late_copy = true;
+  if (!waited_for && attempt.doubted && world_.mono() > *attempt.doubted + kUnderWay)
+    known.late_copy = true;
 }
 
 // 6.4: in doubt after the deadline it is still asked about.

@@ -130,6 +130,7 @@ std::optional<Reply> Network::serve(const CallPtr& call) {
   Service& service = *services_[call->provider];
   Reply reply = service.handle(call->request, destination_in(service.kind(), call->request));
   if (reply.processed) {
+    world_.tell(name(service.kind()), "acts on " + book_.reference(*call->attempt).substr(0, 8));
     service.index(book_.reference(*call->attempt));
     book_.processed(*call->attempt);
   }

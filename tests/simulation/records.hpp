@@ -35,6 +35,7 @@ struct Attempt {
   Blame blame = Blame::nobody;
   std::optional<WallTime> dead_since{};  // as the provider said
   bool delivered = false;                // the process has read what it was told
+  std::optional<MonoTime> doubted{};     // when the process that lives learned that it is in doubt
   std::optional<Effect> settled{};       // as became durable
   bool open() const { return !delivered; }
 };
