@@ -13,6 +13,8 @@ Installs what is missing (packaging/deps.sh), then builds and tests three times:
   tsan   clang 19, ThreadSanitizer
 
   --quick      dev only
+  --packages   also the Debian packages of this machine's release: built, checked by lintian, installed
+               and operated in clean roots that boot (as root; about a quarter of an hour)
   --long       longer simulations and crash runs (SENDONCE_TEST_LONG=1), the simulator's mutants,
                60 s of each fuzzer, example and page in Chromium, the packages: built,
                checked, installed in clean roots, of the other release too (as root): hours
@@ -31,12 +33,14 @@ suites=(dev asan tsan)
 deps=yes
 tidy=no
 long=no
+packages=()
 jobs=$(nproc)
 select_tests=()
 while [ $# -gt 0 ]; do
   case "$1" in
     --quick) suites=(dev) ;;
-    --long) export SENDONCE_TEST_LONG=1 && long=yes ;;
+    --packages) [ ${#packages[@]} -gt 0 ] || packages=(deb) ;;
+    --long) export SENDONCE_TEST_LONG=1 && long=yes && packages=(deb rpm) ;;
     --tidy) tidy=yes ;;
     --no-deps) deps=no ;;
     -j) jobs=${2:?-j needs a number} && shift ;;
@@ -79,6 +83,7 @@ finish() {
 if [ "$deps" = yes ]; then
   more=()
   if [ "$long" = yes ]; then more=(--browser); fi
+  if [ ${#packages[@]} -gt 0 ]; then more+=(--packaging); fi
   step "install what is missing" packaging/deps.sh "${more[@]}" || finish
 fi
 
@@ -115,14 +120,14 @@ if [ "$long" = yes ]; then
   fi
 fi
 
+for kind in "${packages[@]}"; do
+  if step "packages: build $kind" packaging/build.sh "$kind" -j "$jobs"; then
+    step "packages: $kind in a clean root" "packaging/test/$kind.sh" || true
+  else
+    skip "packages: $kind in a clean root"
+  fi
+done
 if [ "$long" = yes ]; then
-  for kind in deb rpm; do
-    if step "packages: build $kind" packaging/build.sh "$kind" -j "$jobs"; then
-      step "packages: $kind in a clean root" "packaging/test/$kind.sh" || true
-    else
-      skip "packages: $kind in a clean root"
-    fi
-  done
   other=$(. /etc/os-release && [ "${VERSION_CODENAME:-}" = trixie ] && echo bookworm || echo trixie)
   step "packages: deb of $other" packaging/test/deb.sh --suite "$other" --build || true
 fi

@@ -36,6 +36,12 @@ inline std::vector<Json> profile_lines() {
   return out;
 }
 
+inline std::string destination_on(Channel channel) {
+  if (channel == Channel::sms) return "+15555550100";
+  if (channel == Channel::push) return "AAWWmadeuptoken";
+  return channel == Channel::email ? "a@example.com" : "https://example.com/x";
+}
+
 inline OtherJudge judge_of(const Profiles& all) {
   return [&all](std::string_view provider, const CallResult& result,
                 const std::optional<Verdict>& /*known*/, WallTime now) -> std::optional<Verdict> {

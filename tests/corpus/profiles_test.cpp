@@ -44,12 +44,6 @@ TEST(Profiles, every_line_has_its_class_and_effect) {
   EXPECT_EQ(count["ses"], 11);
 }
 
-std::string destination_on(Channel channel) {
-  if (channel == Channel::sms) return "+15555550100";
-  if (channel == Channel::push) return "AAWWmadeuptoken";
-  return channel == Channel::email ? "a@example.com" : "https://example.com/x";
-}
-
 // The form of both vendors' searches, as their API references have it.
 TEST(Profiles, can_be_asked_where_the_vendor_can) {
   const auto all = profiles();
