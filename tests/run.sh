@@ -13,8 +13,8 @@ Installs what is missing (packaging/deps.sh), then builds and tests three times:
   tsan   clang 19, ThreadSanitizer
 
   --quick      dev only
-  --packages   also the Debian packages of this machine's release: built, checked by lintian, installed
-               and operated in clean roots that boot (as root; about a quarter of an hour)
+  --packages   also the Debian packages of this machine's release: built, checked by lintian,
+               installed and operated in clean roots that boot (as root; a quarter of an hour)
   --long       longer simulations and crash runs (SENDONCE_TEST_LONG=1), the simulator's mutants,
                60 s of each fuzzer, example and page in Chromium, the packages: built,
                checked, installed in clean roots, of the other release too (as root): hours

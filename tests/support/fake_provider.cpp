@@ -87,7 +87,10 @@ struct FakeProvider::State final : Handler {
                        Reply& reply);
   void answer_admin(const Request& request, Reply& reply) const;
   void raise_stream_limit(const Request& request, Reply& reply);
-  std::optional<Action> scripted(const Subject& subject);
+  std::optional<Action> scripted(ProviderKind kind, std::string_view token, Stage stage,
+                                 WallTime now);
+  Result<void> start_mail();
+  void on_mail(const SeenMail& mail, std::string_view id, const Action* played);
   std::string_view id_or_hash(std::string_view id, const Request& request, std::string& text);
   void finish(Reply& reply) const { reply.play.delay += options.latency; }
 
@@ -107,6 +110,8 @@ struct FakeProvider::State final : Handler {
   std::optional<WallTime> script_start{};
   std::unique_ptr<H2Server> server{};
   std::thread thread{};
+  std::unique_ptr<Clock> clock = make_system_clock();
+  std::unique_ptr<FakeSmtp> mail{};  // last: its threads use the others
 };
 
 Result<void> FakeProvider::State::prepare() {
@@ -141,33 +146,62 @@ Result<void> FakeProvider::State::prepare() {
       origins.push_back(origin_at(name.substr(name.find(':') + 1), server->port()));
     SO_TRY(webpush, FakeWebPush::make(*options.webpush, std::move(origins)));
   }
+  return options.mail ? start_mail() : Result<void>{};
+}
+
+Result<void> FakeProvider::State::start_mail() {
+  MailHooks hooks{.scripted =
+                      [this](std::string_view recipient, Stage stage) {
+                        return scripted(ProviderKind::smtp, recipient, stage, clock->wall());
+                      },
+                  .seen = [this](const SeenMail& seen, std::string_view id,
+                                 const Action* played) { on_mail(seen, id, played); }};
+  SO_TRY(mail, start_fake_mail(*options.mail, options.server.identity, std::move(hooks)));
   return {};
 }
 
+void FakeProvider::State::on_mail(const SeenMail& seen, std::string_view id, const Action* played) {
+  const bool accepted = played == nullptr || played->processed;
+  witness.count(ProviderKind::smtp, seen.recipient, id, accepted);
+  if (recorder == nullptr) return;
+  Request request{.h2 = false, .arrived = clock->wall(), .method = "MAIL", .body = seen.message};
+  Reply reply{.status = 250};
+  if (played != nullptr && played->status != 0) reply.status = played->status;
+  if (played != nullptr) reply.play = played->play;
+  recorder->add(request, reply,
+                {.provider = ProviderKind::smtp,
+                 .destination = seen.recipient,
+                 .id = id,
+                 .reason = played != nullptr ? std::string_view(played->reason) : "",
+                 .accepted = accepted,
+                 .scripted = played != nullptr});
+  recorder->flush();
+}
+
 void FakeProvider::State::stop() {
+  mail.reset();
   if (!thread.joinable()) return;
   server->stop();
   thread.join();
 }
 
-std::optional<Action> FakeProvider::State::scripted(const Subject& subject) {
-  const Action* action = script.match(subject);
+std::optional<Action> FakeProvider::State::scripted(ProviderKind kind, std::string_view token,
+                                                    Stage stage, WallTime now) {
+  const std::lock_guard lock(script_mutex);
+  if (script.empty()) return std::nullopt;
+  if (!script_start) script_start = now;
+  const Action* action = script.match(
+      {.provider = kind, .token = token, .stage = stage, .since_start = now - *script_start});
   return action == nullptr ? std::nullopt : std::optional(*action);
 }
 
 bool FakeProvider::State::on_headers(const Request& request, Reply& reply) {
-  const std::lock_guard lock(script_mutex);
-  if (script.empty()) return false;
-  if (!script_start) script_start = request.arrived;
   const ProviderKind kind = kind_of(request.path);
   const std::string_view token = kind == ProviderKind::apns ? FakeApns::token_of(request.path)
                                  : kind == ProviderKind::webpush
                                      ? FakeWebPush::subscription_of(request.path)
                                      : std::string_view{};
-  const auto action = scripted({.provider = kind,
-                                .token = token,
-                                .stage = Stage::headers,
-                                .since_start = request.arrived - *script_start});
+  const auto action = scripted(kind, token, Stage::headers, request.arrived);
   if (!action) return false;
   answer_scripted({.kind = kind, .destination = token}, *action, request, reply);
   if (recorder != nullptr) {
@@ -193,16 +227,7 @@ void FakeProvider::State::on_request(const Request& request, Reply& reply) {
     return finish(reply);
   }
   look(request, view);
-  std::optional<Action> action;
-  {
-    const std::lock_guard lock(script_mutex);
-    if (!script.empty()) {
-      if (!script_start) script_start = request.arrived;
-      action = scripted({.provider = view.kind,
-                         .token = view.destination,
-                         .since_start = request.arrived - *script_start});
-    }
-  }
+  const auto action = scripted(view.kind, view.destination, Stage::request, request.arrived);
   // A request that the provider would refuse is refused, whatever the script says.
   const bool good = view.reason.empty() && view.kind != ProviderKind::other;
   const bool played = action.has_value() && good;
@@ -283,6 +308,7 @@ void FakeProvider::State::look(const Request& request, View& view) {
       }
       view.id = id_or_hash(view.http.key, request, view.text);
       return;
+    case ProviderKind::smtp:  // has a port of its own
     case ProviderKind::other:
       view.reason = "path";
       return;
@@ -353,12 +379,9 @@ void FakeProvider::State::answer_admin(const Request& request, Reply& reply) con
   } else if (path == "/__duplicates") {
     reply.body = witness.duplicates_json();
   } else if (path == "/__copies") {
-    const std::string_view asked = query(request.path, "provider");
-    const ProviderKind kind = asked == "fcm"       ? ProviderKind::fcm
-                              : asked == "webpush" ? ProviderKind::webpush
-                                                   : ProviderKind::apns;
     const Copies copies =
-        witness.copies(kind, query(request.path, "destination"), query(request.path, "id"));
+        witness.copies(provider_named(query(request.path, "provider")),
+                       query(request.path, "destination"), query(request.path, "id"));
     reply.body = "{\"received\":" + std::to_string(copies.received) +
                  ",\"accepted\":" + std::to_string(copies.accepted) + "}\n";
   } else {
@@ -393,6 +416,11 @@ std::uint16_t FakeProvider::port() const {
 }
 std::string FakeProvider::url() const {
   return "https://localhost:" + std::to_string(port());
+}
+std::string FakeProvider::mail_url() const {
+  if (state_->mail == nullptr) return {};
+  return (state_->options.mail->starttls ? "smtp://localhost:" : "smtps://localhost:") +
+         std::to_string(state_->mail->port());
 }
 std::string FakeProvider::token_uri() const {
   return url() + "/token";
@@ -433,6 +461,8 @@ TestCredentials make_test_credentials() {
   out.apns = make_p256_key();
   out.service = make_rsa_key();
   out.vapid = make_p256_key();
+  const Sha256Digest digest = Sha256().of(out.vapid.private_pem);
+  out.mail_password = hex({reinterpret_cast<const char*>(digest.data()), 12});
   return out;
 }
 

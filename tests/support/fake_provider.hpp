@@ -1,6 +1,6 @@
 // The fake provider: APNs, FCM, Google's token endpoint, a Web Push service and a generic endpoint
-// on one port, a script of faults, a witness and a record. As a library it runs on a thread of its
-// own:
+// on one port, a mail server on another, a script of faults, a witness and a record. As a library
+// it runs on a thread of its own:
 //
 //   const TestCredentials credentials = make_test_credentials();
 //   auto provider = FakeProvider::start(options_for(credentials));
@@ -18,6 +18,7 @@
 #include "tests/support/fake_apns.hpp"
 #include "tests/support/fake_fcm.hpp"
 #include "tests/support/fake_http.hpp"
+#include "tests/support/fake_mail.hpp"
 #include "tests/support/fake_oauth.hpp"
 #include "tests/support/fake_webpush.hpp"
 #include "tests/support/h2_server.hpp"
@@ -36,6 +37,7 @@ struct FakeProviderOptions {
   std::optional<OauthConfig> oauth{};  // goes with fcm; our own token URIs are added to audiences
   std::optional<WebPushConfig> webpush{};
   HttpConfig http{};  // always there, below /hook/
+  std::optional<MailConfig> mail{};
   Script script{};
   std::string record{};  // a file; empty: none
   Duration latency{0};   // added to every answer
@@ -50,7 +52,9 @@ class FakeProvider {
   FakeProvider& operator=(const FakeProvider&) = delete;
 
   [[nodiscard]] std::uint16_t port() const;
-  [[nodiscard]] std::string url() const;        // https://localhost:PORT
+  [[nodiscard]] std::string url() const;  // https://localhost:PORT
+  [[nodiscard]] std::string mail_url()
+      const;  // smtps:// or smtp://; empty: there is no such server
   [[nodiscard]] std::string token_uri() const;  // of the OAuth endpoint
   [[nodiscard]] const std::string& ca_pem() const;
   [[nodiscard]] const FakeWebPush* webpush() const;  // null: not configured
@@ -77,6 +81,8 @@ struct TestCredentials {
   std::string project = "demo-project";
   KeyPair vapid{};
   std::string email = "sender@demo-project.iam.gserviceaccount.com";
+  std::string mail_user = "shop";
+  std::string mail_password{};
 };
 
 [[nodiscard]] TestCredentials make_test_credentials();

@@ -1,8 +1,11 @@
 #include "tests/support/fake_smtp.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <csignal>
+#include <cstring>
 #include <list>
 #include <map>
 #include <mutex>
@@ -10,11 +13,13 @@
 #include <string_view>
 #include <thread>
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "plugin/core/unique_fd.hpp"
 #include "tests/support/openssl_handles.hpp"
 
 namespace sendonce::test {
@@ -40,6 +45,15 @@ SslCtxPtr context_for(const Identity& identity) {
   return ctx;
 }
 
+// Verbs are the same in either case: RFC 5321 2.4.
+std::string upper(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  });
+  return out;
+}
+
 std::string between_brackets(std::string_view line) {
   const std::size_t from = line.find('<');
   const std::size_t to = line.find('>');
@@ -52,7 +66,7 @@ std::string between_brackets(std::string_view line) {
 struct FakeSmtp::State {
   SmtpServerOptions options{};
   SslCtxPtr ctx{};
-  int listener = -1;
+  UniqueFd listener{};
   std::uint16_t port = 0;
   std::atomic<bool> stopping{false};
 
@@ -61,7 +75,9 @@ struct FakeSmtp::State {
   std::vector<SeenMail> mails{};
   std::map<std::string, std::uint64_t> commands{};
   std::list<std::thread> threads{};
+  std::vector<std::thread::id> ended{};  // of threads that only have to be joined
   std::vector<int> open{};
+  std::condition_variable stop_called{};
   std::uint64_t connections = 0;
   std::uint64_t ends = 0;
   std::uint64_t in_clear = 0;
@@ -72,16 +88,25 @@ struct FakeSmtp::State {
     const std::lock_guard lock(mutex);
     ++commands[what];
   }
-  std::optional<SmtpFault> fault(std::string_view at, const std::string& to) {
-    const std::lock_guard lock(mutex);
-    for (SmtpFault& f : faults) {
-      if (f.at != at || f.times == 0 || (!f.to.empty() && f.to != to)) continue;
-      if (f.times > 0) --f.times;
-      return f;
+  std::optional<SmtpFault> fault(std::string_view at, const SeenMail& mail) {
+    {
+      const std::lock_guard lock(mutex);
+      for (SmtpFault& f : faults) {
+        if (f.at != at || f.times == 0 || (!f.to.empty() && f.to != mail.recipient)) continue;
+        if (f.times > 0) --f.times;
+        return f;
+      }
     }
-    return std::nullopt;
+    return options.decide ? options.decide(at, mail) : std::nullopt;
   }
+  void wait_for(Duration delay) {
+    std::unique_lock lock(mutex);
+    stop_called.wait_for(lock, delay, [this] { return stopping.load(); });
+  }
+  Result<void> listen();
   void accept_all();
+  void serve(int fd);
+  void join_ended();
 };
 
 namespace {
@@ -150,8 +175,9 @@ void Dialogue::wait_for_the_end() {
 }
 
 Dialogue::Go Dialogue::at(std::string_view point) {
-  const auto f = s_.fault(point, mail_.recipient);
+  const auto f = s_.fault(point, mail_);
   if (!f) return Go::usual;
+  if (f->delay > Duration::zero()) s_.wait_for(f->delay);
   if (!f->reply.empty() && !say(f->reply)) return Go::over;
   switch (f->then) {
     case SmtpFault::Then::go_on:
@@ -200,7 +226,7 @@ bool Dialogue::auth(const std::string& line) {
   const SmtpServerOptions& o = s_.options;
   std::string given;
   std::string wanted = base64_of(std::string(1, '\0') + o.user + '\0' + o.password);
-  if (line.starts_with("AUTH LOGIN")) {
+  if (upper(line).starts_with("AUTH LOGIN")) {
     std::string password;
     if (!say("334 VXNlcm5hbWU6") || !read_line(given) || !say("334 UGFzc3dvcmQ6") ||
         !read_line(password))
@@ -216,10 +242,10 @@ bool Dialogue::auth(const std::string& line) {
 }
 
 void Dialogue::end_of_message(std::string message) {
+  mail_.message = std::move(message);
   const std::lock_guard lock(s_.mutex);
   ++s_.ends;
   if (!s_.keep) return;
-  mail_.message = std::move(message);
   index_ = s_.mails.size();
   s_.mails.push_back(mail_);
 }
@@ -258,7 +284,7 @@ bool Dialogue::data() {
 }
 
 bool Dialogue::command(const std::string& line) {
-  const std::string verb = line.substr(0, line.find(' '));
+  const std::string verb = upper(line.substr(0, line.find(' ')));
   s_.count(verb);
   if ((verb == "MAIL" || verb == "AUTH") && !ssl_) {
     const std::lock_guard lock(s_.mutex);
@@ -277,7 +303,7 @@ bool Dialogue::command(const std::string& line) {
   }
   if (verb == "AUTH") return auth(line);
   if (verb == "MAIL") {
-    mail_.sender = between_brackets(line);
+    mail_ = {.sender = between_brackets(line)};
     return usual("MAIL", "250 2.1.0 Ok");
   }
   if (verb == "RCPT") {
@@ -309,10 +335,11 @@ void FakeSmtp::State::accept_all() {
   ::sigaddset(&pipe, SIGPIPE);
   ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
   for (;;) {
-    const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    const int fd = ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC);
     if (fd < 0) return;
     const int on = 1;
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    join_ended();
     const std::lock_guard lock(mutex);
     ++connections;
     if (stopping) {
@@ -320,30 +347,54 @@ void FakeSmtp::State::accept_all() {
       return;
     }
     open.push_back(fd);
-    threads.emplace_back([this, fd] {
-      Dialogue(*this, fd, options.tls, !options.user.empty()).run();
-      const std::lock_guard done(mutex);
-      std::erase(open, fd);
-      ::close(fd);
-    });
+    threads.emplace_back([this, fd] { serve(fd); });
   }
 }
 
-std::unique_ptr<FakeSmtp> FakeSmtp::start(SmtpServerOptions options) {
+void FakeSmtp::State::serve(int fd) {
+  Dialogue(*this, fd, options.tls, !options.user.empty()).run();
+  const std::lock_guard done(mutex);
+  std::erase(open, fd);
+  ::close(fd);
+  ended.push_back(std::this_thread::get_id());
+}
+
+void FakeSmtp::State::join_ended() {
+  const std::lock_guard lock(mutex);
+  for (const std::thread::id id : ended) {
+    const auto at = std::ranges::find(threads, id, &std::thread::get_id);
+    at->join();
+    threads.erase(at);
+  }
+  ended.clear();
+}
+
+Result<void> FakeSmtp::State::listen() {
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_port = htons(options.port);
+  if (::inet_pton(AF_INET, options.address.c_str(), &at.sin_addr) != 1)
+    return fail(Errc::invalid, options.address + ": not an IPv4 address");
+  listener.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  socklen_t size = sizeof at;
+  if (::bind(listener.get(), reinterpret_cast<sockaddr*>(&at), size) != 0 ||
+      ::listen(listener.get(), 128) != 0 ||
+      ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &size) != 0)
+    return fail(Errc::unavailable, "cannot listen on " + options.address + ":" +
+                                       std::to_string(options.port) + ": " + std::strerror(errno));
+  port = ntohs(at.sin_port);
+  return {};
+}
+
+Result<std::unique_ptr<FakeSmtp>> FakeSmtp::start(SmtpServerOptions options) {
   auto state = std::make_unique<State>();
   state->options = std::move(options);
   state->faults = state->options.faults;
   if (state->options.tls != SmtpServerOptions::Tls::none)
     state->ctx = context_for(state->options.identity);
-  state->listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof at;
-  SO_ASSERT(::bind(state->listener, reinterpret_cast<sockaddr*>(&at), size) == 0);
-  SO_ASSERT(::listen(state->listener, 128) == 0);
-  SO_ASSERT(::getsockname(state->listener, reinterpret_cast<sockaddr*>(&at), &size) == 0);
-  state->port = ntohs(at.sin_port);
+  SO_CHECK(state->listen());
   State* raw = state.get();
   state->accepting = std::thread([raw] { raw->accept_all(); });
   return std::unique_ptr<FakeSmtp>(new FakeSmtp(std::move(state)));
@@ -357,9 +408,9 @@ FakeSmtp::~FakeSmtp() {
     state_->stopping = true;
     for (const int fd : state_->open) ::shutdown(fd, SHUT_RDWR);
   }
-  ::shutdown(state_->listener, SHUT_RDWR);
+  state_->stop_called.notify_all();
+  ::shutdown(state_->listener.get(), SHUT_RDWR);
   state_->accepting.join();
-  ::close(state_->listener);
   for (std::thread& t : state_->threads) t.join();
 }
 

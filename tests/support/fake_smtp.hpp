@@ -3,10 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "plugin/core/clock.hpp"
+#include "plugin/core/error.hpp"
 #include "tests/support/certificates.hpp"
 
 namespace sendonce::test {
@@ -21,6 +26,14 @@ struct SmtpFault {
   std::string reply{};  // LF between lines; empty: none, or with go_on the usual one
   int times = -1;       // -1: always
   std::string to{};     // only for this recipient
+  Duration delay{0};    // before it
+};
+
+struct SeenMail {
+  std::string sender{};
+  std::string recipient{};
+  std::string message{};  // without the doubled dots; empty before its end
+  bool accepted = false;  // answered with 250
 };
 
 struct SmtpServerOptions {
@@ -31,18 +44,16 @@ struct SmtpServerOptions {
   std::string password{};
   std::string auth = "PLAIN LOGIN";  // offered
   std::vector<SmtpFault> faults{};
-};
-
-struct SeenMail {
-  std::string sender{};
-  std::string recipient{};
-  std::string message{};  // without the doubled dots
-  bool accepted = false;  // answered with 250
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;  // 0: a free one
+  // Asked at every point for which `faults` says nothing, on the connection's thread.
+  std::function<std::optional<SmtpFault>(std::string_view at, const SeenMail&)> decide{};
 };
 
 class FakeSmtp {
  public:
-  [[nodiscard]] static std::unique_ptr<FakeSmtp> start(SmtpServerOptions options);
+  // Fails `invalid` for an address that is none, `unavailable` for a port that is taken.
+  [[nodiscard]] static Result<std::unique_ptr<FakeSmtp>> start(SmtpServerOptions options);
   ~FakeSmtp();
   FakeSmtp(const FakeSmtp&) = delete;
   FakeSmtp& operator=(const FakeSmtp&) = delete;

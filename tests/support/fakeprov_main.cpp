@@ -14,9 +14,10 @@ namespace {
 
 constexpr const char* kDescription =
     "A fake APNs, FCM (with Google's token endpoint) and Web Push service on one TLS port, as "
-    "strict as the real "
-    "ones "
-    "about\ntokens, topics, payloads and JWTs, with faults on demand and a count of what it took.";
+    "strict as the real ones about\ntokens, topics, payloads and JWTs; there too Amazon SES, "
+    "Huawei Push Kit and an endpoint for anything else\n(/hook/DESTINATION); a mail server on a "
+    "port "
+    "of its own; faults on demand and a count of what it took.";
 
 constexpr const char* kFooter = R"(
 When it is ready it prints one JSON line: {"port":...,"ca":...,...}, and tells a service manager
@@ -36,9 +37,10 @@ Example: a provider that answers 503 to every tenth push, and loses every hundre
   $ sendonce-fakeprov --make-credentials creds --script faults.toml --record seen.jsonl &
   $ curl --cacert creds/ca.pem https://localhost:PORT/__stats
 
-Rules choose requests by provider, token (* and ?), nth, every, per_token, probability + seed, from,
-until, at = "headers"; and answer with status, reason, headers, body, interim, delay, stall, close,
-reset, goaway, settings, cut, cut_at; processed says whether the message was taken nevertheless.
+Rules choose requests by provider (apns, fcm, oauth, webpush, http, smtp), token (* and ?; of a mail
+the recipient), nth, every, per_token, probability + seed, from, until, at = "headers"; and answer
+with status, reason, headers, body, interim, delay, stall, close, reset, goaway, settings, cut,
+cut_at; processed says whether the message was taken nevertheless.
 
 Exit status: 0, or 64 (usage), 73 (a file cannot be written), 69 (port taken), 78 (bad script,
 key or service account).)";
@@ -49,7 +51,8 @@ void add_options(CLI::App& app, FakeprovArguments& a) {
   app.add_option("--name", a.names, "One more host name for the certificate");
   app.add_option("--ca-out", a.ca_out, "Write the certificate authority there");
   app.add_option("--make-credentials", a.make_credentials,
-                 "Make ca.pem, apns.p8, vapid.pem and service-account.json in this directory");
+                 "Make ca.pem, apns.p8, vapid.pem, service-account.json and, for a mail server, "
+                 "smtp-password in this directory");
   app.add_option("--apns-team", a.apns_team, "Team of the provider token")->capture_default_str();
   app.add_option("--apns-key", a.apns_key, "Its key: a .p8 file or the public key");
   app.add_option("--apns-key-id", a.apns_key_id, "Its key id")->capture_default_str();
@@ -63,6 +66,10 @@ void add_options(CLI::App& app, FakeprovArguments& a) {
       ->capture_default_str();
   app.add_option("--streams", a.streams, "Concurrent streams after a connection's first success")
       ->capture_default_str();
+  app.add_option("--smtp-port", a.smtp_port,
+                 "Also a mail server, with TLS, on this port; 0 takes a free one");
+  app.add_flag("--smtp-starttls", a.smtp_starttls, "It begins without TLS (STARTTLS)")
+      ->needs("--smtp-port");
   app.add_flag("--lenient", a.lenient, "Do not check the contents of payloads");
 }
 

@@ -90,6 +90,14 @@ Result<FakeprovSetup> set_up(const FakeprovArguments& a) {
     options.apns->lenient = a.lenient;
   }
   if (options.fcm) options.fcm->lenient = a.lenient;
+  if (a.smtp_port) {
+    options.mail =
+        MailConfig{.address = a.listen, .port = *a.smtp_port, .starttls = a.smtp_starttls};
+    if (!a.make_credentials.empty()) {
+      options.mail->user = out.made.mail_user;
+      options.mail->password = out.made.mail_password;
+    }
+  }
   if (!a.script.empty()) {
     SO_TRY(options.script, Script::load(a.script));
   }
@@ -106,6 +114,7 @@ Result<void> write_files(const FakeprovArguments& a, const FakeprovSetup& setup,
   SO_CHECK(write(dir / "ca.pem", provider.ca_pem(), false));
   SO_CHECK(write(dir / "apns.p8", setup.made.apns.private_pem, true));
   SO_CHECK(write(dir / "vapid.pem", setup.made.vapid.private_pem, true));
+  if (a.smtp_port) SO_CHECK(write(dir / "smtp-password", setup.made.mail_password, true));
   return write(dir / "service-account.json", service_account_for(setup.made, provider.token_uri()),
                true);
 }
@@ -133,6 +142,13 @@ std::string ready_line(const FakeprovArguments& a, const FakeprovSetup& setup,
                       {"endpoints", provider.url() + "/push/"},
                       {"p256dh", push->browser().p256dh()},
                       {"auth", push->browser().auth()}};
+  }
+  if (const std::string mail = provider.mail_url(); !mail.empty()) {
+    out["smtp"] = {{"url", mail}};
+    if (!dir.empty()) {
+      out["smtp"]["user"] = setup.made.mail_user;
+      out["smtp"]["password"] = (dir / "smtp-password").string();
+    }
   }
   return out.dump();
 }

@@ -1,6 +1,8 @@
 // The files that the program sendonce-fakeprov reads and writes.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,8 @@ struct FakeprovArguments {
   unsigned latency_ms = 0;
   unsigned streams = 1000;
   bool lenient = false;
+  std::optional<std::uint16_t> smtp_port{};
+  bool smtp_starttls = false;
 };
 
 // What is needed to start, and what make_credentials has to write once the port is known.
@@ -37,7 +41,8 @@ struct FakeprovSetup {
 
 // Errors are `invalid`: their text names the option or the file.
 [[nodiscard]] Result<FakeprovSetup> set_up(const FakeprovArguments& arguments);
-// Writes ca.pem, apns.p8, vapid.pem and service-account.json, and --ca-out. Fails `unavailable`.
+// Writes ca.pem, apns.p8, vapid.pem, service-account.json and smtp-password, and --ca-out. Fails
+// `unavailable`.
 [[nodiscard]] Result<void> write_files(const FakeprovArguments& arguments,
                                        const FakeprovSetup& setup, const FakeProvider& provider);
 // The line that says where everything is.

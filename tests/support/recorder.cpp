@@ -80,13 +80,14 @@ Recorder::~Recorder() {
 }
 
 void Recorder::add(const Request& request, const Reply& reply, const Judgement& judgement) {
+  const std::lock_guard lock(mutex_);
   std::string& out = buffer_;
   out += '{';
   member(out, "time", rfc3339(request.arrived));
   number(out, "time_ns", static_cast<std::uint64_t>(request.arrived.time_since_epoch().count()));
   number(out, "connection", request.connection);
   number(out, "stream", static_cast<std::uint64_t>(request.stream));
-  member(out, "http", request.h2 ? "2" : "1.1");
+  if (judgement.provider != ProviderKind::smtp) member(out, "http", request.h2 ? "2" : "1.1");
   member(out, "method", request.method);
   member(out, "path", request.path);
   append_headers(out, request.headers, sha_);
@@ -112,6 +113,7 @@ void Recorder::add(const Request& request, const Reply& reply, const Judgement& 
 }
 
 void Recorder::flush() {
+  const std::lock_guard lock(mutex_);
   if (buffer_.empty()) return;
   std::fwrite(buffer_.data(), 1, buffer_.size(), file_);
   std::fflush(file_);

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -24,7 +25,7 @@ struct Judgement {
   bool scripted = false;  // a rule of the script decided
 };
 
-// One thread at a time. A line names credentials by the first 8 bytes of their SHA-256.
+// Any thread. A line names credentials by the first 8 bytes of their SHA-256.
 class Recorder {
  public:
   // Appends. Fails `invalid` when the file cannot be opened.
@@ -39,6 +40,7 @@ class Recorder {
  private:
   explicit Recorder(std::FILE* file) : file_(file) {}
 
+  std::mutex mutex_{};
   std::FILE* file_;
   std::string buffer_{};
   Sha256 sha_{};

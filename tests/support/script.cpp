@@ -44,10 +44,19 @@ std::string_view name(ProviderKind kind) {
       return "webpush";
     case ProviderKind::http:
       return "http";
+    case ProviderKind::smtp:
+      return "smtp";
     case ProviderKind::other:
       return "other";
   }
   return "other";
+}
+
+ProviderKind provider_named(std::string_view text) {
+  using enum ProviderKind;
+  for (const ProviderKind kind : {apns, fcm, oauth, webpush, http, smtp})
+    if (text == name(kind)) return kind;
+  return other;
 }
 
 Script::Script() = default;

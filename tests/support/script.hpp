@@ -1,9 +1,9 @@
 // The script of the fake provider: TOML rules that make chosen requests go wrong.
 //
 //   [[rule]]                       # rules are tried in order, the first that fires decides
-//   provider = "apns"              # apns, fcm, oauth, webpush or http; absent: any
+//   provider = "apns"              # apns, fcm, oauth, webpush, http or smtp; absent: any
 //   token = "dead*"                # * and ?; absent: any. The token, for oauth the issuer,
-//                                  # for webpush the end of the endpoint
+//                                  # for webpush the end of the endpoint, for smtp the recipient
 //   nth = [1, 3]                   # of the requests that reach this rule, counted from 1
 //   every = 10                     # the 10th, 20th, ...
 //   per_token = true               # nth, every, from, until (as counts) count per token
@@ -11,10 +11,12 @@
 //   seed = 7
 //   from = "2s"                    # since the start of the server, or a count: from = 100
 //   until = "5s"                   # exclusive
-//   at = "headers"                 # before the body is read; default "request"
+//   at = "headers"                 # before the body is read, for smtp at RCPT; default
+//                                  # "request", for smtp the end of the message
 //
 //   status = 410                   # answers; the body has the provider's own shape
-//   reason = "Unregistered"        # APNs: reason; FCM: errorCode; OAuth: error
+//   reason = "Unregistered"        # APNs: reason; FCM: errorCode; OAuth: error; for smtp what
+//                                  # follows the reply code: "4.7.1 greylisted"
 //   invalid_since = "1h"           # APNs 410: how long ago (default 0s)
 //   headers = { retry-after = "2" }
 //   body = "..."                   # as it is, instead of the provider's shape
@@ -48,8 +50,9 @@
 
 namespace sendonce::test {
 
-enum class ProviderKind : std::uint8_t { apns, fcm, oauth, webpush, http, other };
+enum class ProviderKind : std::uint8_t { apns, fcm, oauth, webpush, http, smtp, other };
 [[nodiscard]] std::string_view name(ProviderKind kind);
+[[nodiscard]] ProviderKind provider_named(std::string_view name);  // other: there is none
 
 enum class Stage : std::uint8_t { headers, request };
 

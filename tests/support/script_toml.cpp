@@ -203,7 +203,8 @@ void read_window(Reader& in, Rule& rule) {
 }
 
 void read_selection(Reader& in, Rule& rule) {
-  if (const auto kind = in.choice("provider", {"apns", "fcm", "oauth", "webpush", "http"})) {
+  if (const auto kind =
+          in.choice("provider", {"apns", "fcm", "oauth", "webpush", "http", "smtp"})) {
     rule.provider = static_cast<ProviderKind>(*kind);
   }
   rule.token = in.text("token");
@@ -323,6 +324,15 @@ void read_processed(Reader& in, Rule& rule) {
   action.processed = said.value_or(action.status < 300 && action.reason.empty());
 }
 
+// What only HTTP has.
+void check_smtp(Reader& in, const Rule& rule) {
+  if (rule.provider != ProviderKind::smtp) return;
+  for (const char* key : {"invalid_since", "headers", "body", "interim", "reset", "goaway",
+                          "settings", "cut", "cut_at"})
+    if (in.has(key))
+      in.complain(*in.value(key), std::string(key) + " means nothing to a mail server");
+}
+
 Result<Rule> read_rule(const toml::value& table, const std::string& file) {
   if (!table.is_table()) return fail(Errc::invalid, file + ": rule must be a table: [[rule]]");
   Reader in(table, file);
@@ -334,6 +344,7 @@ Result<Rule> read_rule(const toml::value& table, const std::string& file) {
   read_goaway(in, rule.action.play, file);
   read_settings(in, rule.action.play);
   read_processed(in, rule);
+  check_smtp(in, rule);
   if (!in.error().empty()) return fail(Errc::invalid, in.error());
   return rule;
 }

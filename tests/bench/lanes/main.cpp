@@ -56,7 +56,7 @@ void tell(int to, std::uint16_t port, const std::string& ca_pem) {
   options.identity = authority.issue();
   options.user = "shop";
   options.password = "s3cret";
-  const auto server = FakeSmtp::start(std::move(options));
+  const auto server = FakeSmtp::start(std::move(options)).value();
   server->keep_messages(false);
   tell(to, server->port(), authority.pem());
   wait_to_be_killed();

@@ -76,7 +76,7 @@ class SmtpDaemonTest : public DaemonTest {
     o.user = "shop";
     o.password = "s3cret";
     o.faults = std::move(faults);
-    server_ = FakeSmtp::start(std::move(o));
+    server_ = FakeSmtp::start(std::move(o)).value();
     make_mail(server_->port());
   }
   static std::string address(int event) { return "u" + std::to_string(event) + "@example.net"; }

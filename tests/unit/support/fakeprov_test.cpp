@@ -1,4 +1,7 @@
 // The program as users run it.
+#include <algorithm>
+#include <filesystem>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sys/socket.h>
@@ -109,6 +112,89 @@ TEST_F(FakeprovTest, a_service_manager_hears_that_its_files_are_there) {
   EXPECT_FALSE(read_file(dir / "creds" / "apns.p8").empty());
 }
 
+// Sends to each recipient by Python's smtplib, and prints how each went.
+constexpr const char* kSendMails = R"(
+import smtplib, ssl, sys
+url, ca, password, *recipients = sys.argv[1:]
+context = ssl.create_default_context(cafile=ca)
+text = "Message-ID: <11111111-2222-8333-9444-555555555555@example.com>\r\nSubject: x\r\n\r\n.x\r\n"
+for to in recipients:
+    try:
+        with smtplib.SMTP_SSL("localhost", int(url.rpartition(":")[2]), context=context) as server:
+            server.login("shop", password)
+            server.sendmail("a@example.com", to, text)
+        print("taken")
+    except smtplib.SMTPRecipientsRefused as e:
+        print(e.recipients[to][0])
+    except smtplib.SMTPServerDisconnected:
+        print("lost")
+    except smtplib.SMTPResponseException as e:
+        print(e.smtp_code, e.smtp_error.decode())
+)";
+
+TEST_F(FakeprovTest, takes_mail_and_fails_as_the_script_says) {
+  const std::string script = R"(
+[[rule]]
+provider = "smtp"
+at = "headers"
+token = "gone@*"
+status = 550
+reason = "5.1.1 no such user"
+[[rule]]
+provider = "smtp"
+token = "grey@*"
+nth = 1
+status = 451
+reason = "4.7.1 greylisted"
+[[rule]]
+provider = "smtp"
+token = "lost@*"
+nth = 1
+delay = "10ms"
+close = "rst"
+processed = true
+)";
+  Process provider =
+      run({"--make-credentials", (dir / "creds").string(), "--smtp-port", "0", "--record",
+           (dir / "record").string(), "--script", dir.write("script.toml", script).string()});
+  const Json said = ready();
+  const auto send = [&](const std::string& password, std::vector<std::string> to) {
+    std::filesystem::remove(dir / "mails");
+    std::vector<std::string> args{"-c", kSendMails, said["smtp"]["url"], said["ca"], password};
+    args.insert(args.end(), to.begin(), to.end());
+    auto client = Process::start({.program = "/usr/bin/python3",
+                                  .args = args,
+                                  .output = dir / "mails",
+                                  .errors = dir / "mails.err"});
+    EXPECT_TRUE(client) << client.error().text;
+    EXPECT_TRUE(client->wait());
+    return read_file(dir / "mails") + read_file(dir / "mails.err");
+  };
+  EXPECT_EQ(send("wrong", {"a@x"}), "535 5.7.8 bad credentials\n");
+  EXPECT_EQ(send(read_file(said["smtp"]["password"].get<std::string>()),
+                 {"a@x", "gone@x", "grey@x", "grey@x", "lost@x", "lost@x"}),
+            "taken\n550\n451 4.7.1 greylisted\ntaken\nlost\ntaken\n");
+  auto client = RawClient::connect(said["port"].get<std::uint16_t>(),
+                                   {.ca_pem = read_file(said["ca"].get<std::string>())});
+  ASSERT_TRUE(client) << client.error().text;
+  const auto page = [&](const std::string& path) {
+    return Json::parse((*client)->request("GET", path, {}, "").body);
+  };
+  const std::string id = "&id=11111111-2222-8333-9444-555555555555";
+  EXPECT_EQ(page("/__copies?provider=smtp&destination=grey@x" + id),
+            (Json{{"received", 2}, {"accepted", 1}}));
+  EXPECT_EQ(page("/__duplicates")["duplicates"],
+            Json::array({{{"provider", "smtp"},
+                          {"destination", "lost@x"},
+                          {"id", "11111111-2222-8333-9444-555555555555"},
+                          {"received", 2},
+                          {"accepted", 2}}}));
+  provider.terminate();
+  const std::string record = read_file(dir / "record");
+  EXPECT_EQ(std::ranges::count(record, '\n'), 5);  // mails that came with their end
+  EXPECT_NE(record.find(R"("destination":"lost@x")"), std::string::npos);
+}
+
 TEST_F(FakeprovTest, help_has_an_example) {
   EXPECT_EQ(exit_code({"--help"}), EX_OK);
   const std::string help = read_file(dir / "out");
@@ -125,12 +211,19 @@ TEST_F(FakeprovTest, exit_codes_say_what_is_wrong) {
                        dir.write("bad.toml", "[[rule]]\nstatus = 1\n").string()}),
             EX_CONFIG);
   EXPECT_NE(errors().find("bad.toml:2: status must be"), std::string::npos);
+  const std::string smtp = "[[rule]]\nprovider = \"smtp\"\nreset = 2\nprocessed = true\n";
+  EXPECT_EQ(
+      exit_code({"--make-credentials", creds, "--script", dir.write("smtp.toml", smtp).string()}),
+      EX_CONFIG);
+  EXPECT_NE(errors().find("smtp.toml:3: reset means nothing to a mail server"), std::string::npos);
+  EXPECT_EQ(exit_code({"--make-credentials", creds, "--smtp-starttls"}), EX_USAGE);
   EXPECT_EQ(exit_code({"--apns-key", (dir / "missing.p8").string()}), EX_CONFIG);
   EXPECT_EQ(exit_code({"--make-credentials", dir.write("a-file", "").string()}), EX_CANTCREAT);
   EXPECT_EQ(exit_code({"--make-credentials", creds, "--listen", "256.0.0.1"}), EX_CONFIG);
   Process first = run({"--make-credentials", creds});
   const std::string port = std::to_string(ready()["port"].get<int>());
   EXPECT_EQ(exit_code({"--make-credentials", creds, "--port", port}), EX_UNAVAILABLE);
+  EXPECT_EQ(exit_code({"--make-credentials", creds, "--smtp-port", port}), EX_UNAVAILABLE);
 }
 
 }  // namespace

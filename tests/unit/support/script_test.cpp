@@ -118,7 +118,7 @@ TEST(Script, errors_name_file_and_line) {
   EXPECT_EQ(error_of("[[rule]]\nstatus = 503\ndelay = 5"),
             "s.toml:3: delay must be a duration such as \"200ms\", \"5s\", \"1m\"");
   EXPECT_EQ(error_of("[[rule]]\nprovider = \"sms\"\nstatus = 500"),
-            "s.toml:2: provider must be one of apns, fcm, oauth, webpush, http");
+            "s.toml:2: provider must be one of apns, fcm, oauth, webpush, http, smtp");
   EXPECT_EQ(error_of("[[rule]]\n\nreset = \"OOPS\"\nprocessed = true"),
             "s.toml:3: reset must be an HTTP/2 error code such as \"REFUSED_STREAM\"");
   EXPECT_EQ(error_of("[[rule]]\nprobability = 1.5\nstatus = 500"),

@@ -97,7 +97,7 @@ TEST(Reach, a_mail_server_is_greeted_and_left) {
     options.password = "s3cret";
     options.identity = {text_of(Pki::get().certificate("server")),
                         text_of(Pki::get().key("server"))};
-    const auto server = FakeSmtp::start(std::move(options));
+    const auto server = FakeSmtp::start(std::move(options)).value();
     ReachOptions o = to(0, false);
     o.url = std::string(tls == Tls::implicit ? "smtps" : "smtp") +
             "://localhost:" + std::to_string(server->port());
@@ -112,7 +112,7 @@ TEST(Reach, a_mail_server_is_greeted_and_left) {
 TEST(Reach, a_mail_server_without_tls_is_not_good_enough) {
   SmtpServerOptions options;
   options.tls = SmtpServerOptions::Tls::none;
-  const auto server = FakeSmtp::start(std::move(options));
+  const auto server = FakeSmtp::start(std::move(options)).value();
   ReachOptions o = to(0, false);
   o.url = "smtp://localhost:" + std::to_string(server->port());
   o.starttls = true;

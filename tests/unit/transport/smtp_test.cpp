@@ -39,7 +39,7 @@ class Smtp : public ::testing::Test {
     o.user = "shop";
     o.password = "s3cret";
     o.faults = std::move(faults);
-    server = FakeSmtp::start(std::move(o));
+    server = FakeSmtp::start(std::move(o)).value();
     H2Options options{.name = "mail", .ca_file = Pki::get().ca(), .connections = 2, .smtp = true};
     options.endpoint = std::string(tls == Tls::implicit ? "smtps" : "smtp") +
                        "://localhost:" + std::to_string(server->port());
@@ -305,7 +305,7 @@ TEST_F(Smtp, logs_in_by_login_too) {
   o.user = "shop";
   o.password = "s3cret";
   o.auth = "LOGIN CRAM-MD5";
-  server = FakeSmtp::start(std::move(o));
+  server = FakeSmtp::start(std::move(o)).value();
   H2Options options{.name = "mail", .ca_file = Pki::get().ca(), .insecure = true, .smtp = true};
   options.endpoint = "smtp://localhost:" + std::to_string(server->port());
   options.login = {"example.com", "shop", Credential("s3cret")};
