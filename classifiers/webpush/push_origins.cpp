@@ -8,7 +8,7 @@ namespace sendonce {
 namespace {
 
 constexpr std::string_view kScheme = "https://";
-constexpr std::size_t kEndpointMax = 2048;
+constexpr std::size_t kEndpointMax = 4096;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -95,7 +95,7 @@ bool PushOrigins::allows(const Entry& entry, std::string_view host, std::string_
 
 Result<PushEndpoint> PushOrigins::find(std::string_view endpoint) const {
   if (endpoint.size() > kEndpointMax || !is_visible(endpoint))
-    return refuse("is longer than 2048 characters, or has some that no URL has");
+    return refuse("is longer than 4096 characters, or has some that no URL has");
   if (!endpoint.starts_with(kScheme)) return refuse("does not begin with https://");
   const std::string_view rest = endpoint.substr(kScheme.size());
   PushEndpoint out;

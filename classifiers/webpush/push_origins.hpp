@@ -25,7 +25,7 @@ class PushOrigins {
   // wrong, and why. An IP address is no entry: it has no name that a certificate vouches for.
   [[nodiscard]] static Result<PushOrigins> make(const std::vector<std::string>& entries);
 
-  // https, a host on the list in lower case, no user, no fragment, at most 2048 characters. The
+  // https, a host on the list in lower case, no user, no fragment, at most 4096 characters. The
   // error does not quote the endpoint.
   [[nodiscard]] Result<PushEndpoint> find(std::string_view endpoint) const;
 

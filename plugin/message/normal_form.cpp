@@ -125,9 +125,9 @@ Result<Destination> normal_url(const Destination& url) {
   const bool https = text.size() > kScheme.size() &&
                      std::equal(kScheme.begin(), kScheme.end(), text.begin(),
                                 [](char a, char b) { return a == lower_ascii(b); });
-  if (!visible || !https || text.size() > 2048)
+  if (!visible || !https || text.size() > 4096)
     return fail(Errc::invalid,
-                "the URL is not https:// and then at most 2048 characters of RFC 3986");
+                "the URL is not https:// and then at most 4096 characters of RFC 3986");
   const std::string_view rest = text.substr(kScheme.size());
   if (rest.find('#') != std::string_view::npos)
     return fail(Errc::invalid, "the URL has a fragment: remove '#' and what follows");

@@ -42,8 +42,8 @@ inline constexpr TextRule kHtmlRule{0, 192 * 1024, Alphabet::text,
                                     "characters other than line breaks and tabs"};
 inline constexpr TextRule kTokenRule{1, 4096, Alphabet::visible_ascii,
                                      "must be a string of 1 to 4096 visible ASCII characters"};
-inline constexpr TextRule kUrlRule{1, 2048, Alphabet::visible_ascii,
-                                   "must be a string of 1 to 2048 visible ASCII characters"};
+inline constexpr TextRule kUrlRule{1, 4096, Alphabet::visible_ascii,
+                                   "must be a string of 1 to 4096 visible ASCII characters"};
 inline constexpr TextRule kSubscriptionKeyRule{1, 128, Alphabet::base64url,
                                                "must be a string of 1 to 128 base64url characters"};
 inline constexpr TextRule kAddressRule{

@@ -85,6 +85,21 @@ TEST_F(WebPushTest, AMessageIsReadByTheBrowserAndAcked) {
   EXPECT_EQ(stop(), EX_OK);
 }
 
+TEST_F(WebPushTest, TheLongestEndpointIsReached) {
+  make_with();
+  start();
+  const std::string origin = "https://localhost:" + std::to_string(provider_.port()) + "/push/";
+  const std::string longest(4096 - origin.size(), 'l');
+  push("e1", longest);
+  push("e2", longest + "l");
+  ASSERT_TRUE(settled());
+  EXPECT_EQ(at(longest).accepted, 1U);
+  EXPECT_EQ(at(longest + "l").received, 0U);
+  EXPECT_EQ(counter("accepted"), 1U);
+  EXPECT_EQ(counter("undecodable"), 1U) << "a target that no provider can have";
+  EXPECT_EQ(stop(), EX_OK);
+}
+
 TEST_F(WebPushTest, ASubscriptionThatIsGoneIsNotCalledAgain) {
   make_with();
   start();

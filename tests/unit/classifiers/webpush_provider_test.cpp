@@ -121,7 +121,7 @@ TEST(WebPushProvider, endpoints_that_are_not_on_the_list_are_refused) {
           << "an endpoint is a secret";
     }
   }
-  EXPECT_FALSE(p->normal_form(Push((kEndpoint + std::string(2048, 'x')).c_str()).target));
+  EXPECT_FALSE(p->normal_form(Push((kEndpoint + std::string(4096, 'x')).c_str()).target));
 }
 
 TEST(WebPushProvider, endpoints_on_the_list_stay_as_they_are) {

@@ -112,7 +112,7 @@ TEST(NormalUrl, RefusesWhatCouldGoElsewhere) {
                                   std::string("https://a]b/"),
                                   std::string("https://?x"),
                                   std::string("https://a\r\nb/"),
-                                  "https://example.com/" + std::string(2048, 'x')})
+                                  "https://example.com/" + std::string(4096, 'x')})
     EXPECT_EQ(url(text), "refused") << text;
 }
 
