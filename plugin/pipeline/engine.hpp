@@ -149,7 +149,7 @@ class Engine {
   void finish_calls();
   void finish_call(const Completion& completion);
   void conclude(Delivery& delivery, Verdict&& verdict, bool answered);
-  void judge_device(ProviderState& provider, Delivery& delivery, const Verdict& verdict);
+  void judge_device(ProviderState& p, Delivery& d, std::string_view part, const Verdict& verdict);
   void heed(ProviderState& provider, Delivery& delivery, const Verdict& verdict);
   void settle(Delivery& delivery);
   void on_settled(Delivery& delivery, const Settled& settled);

@@ -30,11 +30,6 @@ std::string change_of(const Verdict& verdict) {
   return std::string(name(dead ? DeviceState::invalid : DeviceState::mismatch));
 }
 
-// The origin that it is sent to; a part that only verdicts name is another matter.
-std::string_view origin_part(const ProviderState& p, const Delivery& d) {
-  return p.slot.provider->capabilities().many_origins ? std::string_view(d.part) : "";
-}
-
 }  // namespace
 
 void Engine::finish_calls() {
@@ -82,8 +77,10 @@ void Engine::finish_call(const Completion& completion) {
 void Engine::conclude(Delivery& d, Verdict&& verdict, bool answered) {
   ProviderState& p = provider(d);
   const ClassPolicy& c = policy(d);
-  verdict = p.hygiene.of(origin_part(p, d)).weigh(std::move(verdict));
-  judge_device(p, d, verdict);
+  // Where it was sent to; a part that only verdicts name is another matter.
+  const std::string_view part = p.slot.provider->origin_of(target(d)).part;
+  verdict = p.hygiene.of(part).weigh(std::move(verdict));
+  judge_device(p, d, part, verdict);
   ++p.counters.verdicts[static_cast<std::size_t>(verdict.name)];
   heed(p, d, verdict);
   const AttemptContext context{.carried = d.carried,
@@ -103,8 +100,8 @@ void Engine::conclude(Delivery& d, Verdict&& verdict, bool answered) {
 }
 
 // Whether the registry may be told; of a mass invalidation it is not, and somebody must look.
-void Engine::judge_device(ProviderState& p, Delivery& d, const Verdict& verdict) {
-  const std::string_view part = origin_part(p, d);
+void Engine::judge_device(ProviderState& p, Delivery& d, std::string_view part,
+                          const Verdict& verdict) {
   Hygiene& hygiene = p.hygiene.of(part);
   const bool held = hygiene.breaker_open();
   const bool mismatches = hygiene.mismatches();

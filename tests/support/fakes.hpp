@@ -74,6 +74,7 @@ struct FakeBroker final : Broker {
 // configuration, 429 throttled, 500 in doubt, 503 retryable.
 struct FakeProvider final : Provider {
   Capabilities caps{.kind = ProviderKind::apns};
+  bool many_receivers = false;  // origin_of() has a part and no authority
   bool is_ready = true;
   std::size_t refusals = 0;
   bool renews_at_once = false;  // what it is refused
@@ -89,12 +90,12 @@ struct FakeProvider final : Provider {
     if (t.destination.expose() == "bad") return fail(Errc::invalid, "token: not hex");
     return t.destination;
   }
-  // With many origins: what stands before the slash.
+  // With many origins, or with receivers of their own: what stands before the slash.
   [[nodiscard]] Origin origin_of(const Target& t) const override {
-    if (!caps.many_origins) return {};
+    if (!caps.many_origins && !many_receivers) return {};
     const std::string_view token = t.destination.expose();
-    return {.authority = token.substr(0, token.find('/')),
-            .part = token.substr(0, token.find('/'))};
+    const std::string_view part = token.substr(0, token.find('/'));
+    return {.authority = caps.many_origins ? part : std::string_view(), .part = part};
   }
   Result<HttpRequest> prepare(const Attempt& a, WallTime) override {
     if (!refuse_payload.empty()) return fail(Errc::invalid, refuse_payload);

@@ -107,15 +107,20 @@ TEST_F(HygieneTest, WhoRegistersWhileTheCallIsUnderWayIsNotSuppressed) {
   EXPECT_EQ(transport.open.size(), 1U);
 }
 
-class HygieneOfOriginsTest : public HygieneTest {
+// Of push services, which are origins of their own, and of receivers whose URL comes with the
+// target.
+class HygieneOfOriginsTest : public HygieneTest, public testing::WithParamInterface<bool> {
  protected:
   void SetUp() override {
-    provider.caps.many_origins = true;
+    provider.caps.many_origins = GetParam();
+    provider.many_receivers = !GetParam();
     HygieneTest::SetUp();
   }
 };
 
-TEST_F(HygieneOfOriginsTest, WhatOneAcceptsProvesNothingAtAnother) {
+INSTANTIATE_TEST_SUITE_P(Both, HygieneOfOriginsTest, testing::Bool());
+
+TEST_P(HygieneOfOriginsTest, WhatOneAcceptsProvesNothingAtAnother) {
   send_all("a/", 100, 200);
   send_all("b/", 5, 451);
   settle_events();
@@ -128,7 +133,7 @@ TEST_F(HygieneOfOriginsTest, WhatOneAcceptsProvesNothingAtAnother) {
 }
 
 // The good traffic of a large service does not hide that a small one calls everybody dead.
-TEST_F(HygieneOfOriginsTest, TheBrakeIsEachOnesOwn) {
+TEST_P(HygieneOfOriginsTest, TheBrakeIsEachOnesOwn) {
   send_all("a/", 200, 200);
   send_all("b/", 40, 410);
   settle_events();
