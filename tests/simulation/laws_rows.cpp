@@ -37,6 +37,7 @@ void LawBook::committed(std::span<const TicketedRequest> batch,
                         Incarnation incarnation, WallTime now) {
   const Commit commit{.incarnation = incarnation, .now = now};
   std::size_t at = 0;
+  std::size_t device = 0;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const std::size_t first = at;
     while (at < changes.rows.size() && changes.rows[at].request == i) ++at;
@@ -52,8 +53,11 @@ void LawBook::committed(std::span<const TicketedRequest> batch,
       for (std::size_t c = first; c < at; ++c) check_sweep(changes.rows[c], commit);
     }
     for (std::size_t c = first; c < at; ++c) note_row(changes.rows[c]);
+    // Each in its turn: a claim behind it in the same batch is decided by it.
+    for (; device < changes.devices.size() && changes.devices[device].request == i; ++device)
+      check_device(changes.devices[device], batch[i]);
   }
-  for (const DeviceChanged& change : changes.devices) check_device(change, batch[change.request]);
+  if (device != changes.devices.size()) broken(8, "a device changes out of its turn");
   check_events(changes, batch);
 }
 
