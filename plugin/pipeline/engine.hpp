@@ -124,6 +124,7 @@ class Engine {
   void give_up(Delivery& delivery, std::string reason);
   void give_back(Delivery& delivery, Duration delay, std::string reason);
   void spare_probe(Delivery& delivery);
+  void take_back(Delivery& delivery);
   void wait_again(Delivery& delivery, WallTime until);
 
   // engine_failover.cpp
@@ -192,8 +193,7 @@ class Engine {
   }
   void hand_over_requests();
   void answer(const Message& message, bool terminate);
-  void tell(const Delivery& d, Level level, std::string_view event,
-            std::initializer_list<Field> fields);
+  void tell(const Delivery& d, Level level, std::string_view id, std::initializer_list<Field> more);
   void read_clock();
   [[nodiscard]] Duration bounded_wait(Duration wait) const;
 

@@ -332,6 +332,15 @@ void Engine::call(Delivery& d) {
   }
 }
 
+// A claim that the ledger could not take. Its provider may be held when it is asked for again, or
+// its place be another's.
+void Engine::take_back(Delivery& d) {
+  release(provider(d), d);
+  spare_probe(d);
+  d.request.reset();
+  d.stage = Stage::waiting;
+}
+
 // A claim in doubt that no call may follow.
 void Engine::give_up(Delivery& d, std::string reason) {
   spare_probe(d);

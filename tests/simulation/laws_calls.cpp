@@ -253,7 +253,10 @@ void LawBook::note_health(const Attempt& attempt, Told told, const Reply* reply)
   if (reply == nullptr || told != Told::refused) return;
   switch (reply->blame) {
     case Blame::credential:
-      if (hold.is_old(attempt) || is_replaced(attempt)) return;  // says nothing against the new one
+      if (is_replaced(attempt)) return;  // says nothing against the new one
+      // Whoever began before the hold may be the one for which a new credential is minted.
+      if (hold.held && attempt.authorization == hold.authorization) hold.refused = ++order_;
+      if (hold.is_old(attempt)) return;
       hold.old = attempt.authorization;
       hold.old_since = world_.mono();
       hold.refused = ++order_;

@@ -15,7 +15,8 @@ class StepLane final : public LedgerLane {
   StepLane(Ledger& ledger, const Clock& clock) : ledger_(ledger), clock_(clock) {}
 
   void submit(std::vector<TicketedRequest>&& batch) override {
-    auto replies = ledger_.commit(batch, clock_.wall());
+    Result<std::vector<TicketedReply>> replies = fail(Errc::exhausted, "full");
+    if (!full) replies = ledger_.commit(batch, clock_.wall());
     for (const TicketedRequest& r : batch)
       if (!replies) replies_.push_back({r.ticket, std::unexpected(replies.error())});
     if (!replies) return;
@@ -26,6 +27,8 @@ class StepLane final : public LedgerLane {
     replies_.clear();
   }
   [[nodiscard]] LedgerStats stats() const override { return ledger_.stats(); }
+
+  bool full = false;  // nothing can be written
 
  private:
   Ledger& ledger_;

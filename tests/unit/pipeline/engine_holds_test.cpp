@@ -258,6 +258,23 @@ TEST_F(EngineTest, HeldMessagesAreReportedEveryThirdOfTheAckWait) {
 }
 
 // Those that can make no call any more must not use up the one try there is.
+// Found by the simulator: it was claimed again past a hold that had been opened meanwhile.
+TEST_F(EngineTest, AClaimThatTheLedgerCouldNotTakeWaitsForTheHoldToo) {
+  arrive(message(1, token("aa")));
+  lane->full = true;
+  arrive(message(2, token("bb"), "e2"));
+  lane->full = false;
+  transport.answer_status(403);
+  step();
+  wait(seconds(4));
+  EXPECT_EQ(transport.submitted, 1U);
+  wait(seconds(2));
+  EXPECT_EQ(transport.submitted, 2U) << "one probe";
+  transport.answer_status(200);
+  step();
+  EXPECT_EQ(transport.submitted, 3U);
+}
+
 TEST_F(EngineTest, WhatHasExpiredIsNoProbe) {
   Message short_lived = message(1, token("aa"));
   short_lived.stored_at = clock.wall() - minutes(10) + seconds(3);
