@@ -152,8 +152,9 @@ ClaimDecision take_claim(Row&& row, bool taken_over, const ClaimRequest& request
   // While the row is open this is how the reaper learns of the class's retention.
   row.keep_until = row.deadline + request.retention;
   row.look_until = request.look_for > Duration{0} ? row.deadline + request.look_for : WallTime{};
-  // In doubt it stays with the provider that may have it.
-  if (row.effect == Effect::not_sent) row.provider = bounded(request.provider, kNameMax);
+  // In doubt it stays with the provider that may have it, once that is one we know of.
+  if (row.effect == Effect::not_sent || row.attempts == 0)
+    row.provider = bounded(request.provider, kNameMax);
   row.ref = bounded(request.ref, kRefMax);
   // Before the call: whoever finds the claim left behind must know what it may have sent.
   // One in doubt whose call nobody knows stays so: no repeat is the same.

@@ -181,6 +181,32 @@ TEST_P(LedgerContract, BeforeTheAdoptionAnUnknownKeyMayHaveBeenSent) {
   EXPECT_EQ(reply_as<Claimed>(go(elsewhere)).carried, Effect::not_sent);
 }
 
+// Found by the simulator: the row named who had asked first, and the next life sent by that one
+// what the other might have.
+TEST_P(LedgerContract, AnAdoptedDoubtIsAtWhomeverTheFirstCountedAttemptWentTo) {
+  rig_->adopt(ScopeIndex(0), kNoon + seconds(1));
+  rig_->restart();
+  const auto claim_by = [this](const char* provider) {
+    ClaimRequest request = claim_of(1);
+    request.provider = provider;
+    return reply_as<Claimed>(go(request));
+  };
+  const auto waits = [this](Fence fence, Effect effect, bool counted) {
+    Settlement settlement = settle_of(1, fence, State::waiting, effect);
+    settlement.next_at = now_;
+    settlement.counted = counted;
+    static_cast<void>(go(settlement));
+  };
+  const Claimed first = claim_by("one");
+  EXPECT_EQ(first.provider, "");
+  waits(first.fence, Effect::not_sent, false);  // its credential was refused
+  const Claimed second = claim_by("two");
+  EXPECT_EQ(second.provider, "") << "still nobody knows";
+  waits(second.fence, Effect::maybe_sent, true);
+  rig_->restart();
+  EXPECT_EQ(claim_by("one").provider, "two");
+}
+
 TEST_P(LedgerContract, AHitUnderThePreviousKeyAnswers) {
   settle(1, claim(1).fence, State::accepted, Effect::sent);
   ClaimRequest renamed = claim_of(2);
