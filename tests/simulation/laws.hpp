@@ -135,7 +135,7 @@ class LawBook final : public CommitWitness {
   static void note_authorization(HoldFacts& hold, const Attempt& now);
   void note_health(const Attempt& attempt, Told told, const Reply* reply);
   void check_hold(const Attempt& attempt, std::size_t provider);
-  void check_repeat(const Known& known, const Attempt& now);
+  void check_repeat(const Known& known, Attempt& now) const;
   void check_failover(const Known& known, const Attempt& now);
   void check_looked_for(const Known& known, bool no_receipt) const;
   void check_late(const Attempt& attempt);
@@ -194,6 +194,7 @@ class LawBook final : public CommitWitness {
   std::vector<HoldFacts> holds_{16};
   std::vector<Credentials> credentials_{16};
   std::map<DeviceHash, DeviceRow> devices_{};  // as is durable
+  WallTime latest_wall_{};                     // of a commit; the clock steps back, too
   std::set<std::string> copies_{};
   std::map<std::string, std::uint32_t> told_in_life_{};  // outbox entries
   std::uint32_t life_ = 0;

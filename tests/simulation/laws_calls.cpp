@@ -122,14 +122,16 @@ Attempt& LawBook::submitted(Ticket ticket, std::size_t provider, const HttpReque
 }
 
 // Laws 5 and 6: what an earlier attempt may have sent is repeated only as the class says.
-void LawBook::check_repeat(const Known& known, const Attempt& now) {
+void LawBook::check_repeat(const Known& known, Attempt& now) const {
   const AmbiguityPolicy ambiguous = policy(known).ambiguous(Channel::push);
   const std::string who = short_text(known.key);
   bool doubt = known.adopted;
   bool no_receipt = false;
   for (const Attempt& a : known.attempts) {
     const bool settled = a.settled.has_value();
-    if (settled && *a.settled == Effect::sent) broken(4, who + " is sent again after its receipt");
+    // That of another life may come after the claim: nobody can know it then.
+    if (settled && *a.settled == Effect::sent && a.receipt < now.order)
+      broken(4, who + " is sent again after its receipt");
     const bool doubtful = !settled || *a.settled == Effect::maybe_sent;
     doubt = doubt || doubtful;
     no_receipt = no_receipt || (settled && a.told == Told::no_receipt);
@@ -140,15 +142,13 @@ void LawBook::check_repeat(const Known& known, const Attempt& now) {
         (a.path != now.path || a.body != now.body))
       broken(6, who + " is repeated with other bytes");
   }
-  if (doubt && ambiguous == AmbiguityPolicy::resend_with_key &&
-      world_.wall() >= known.row->created + kKeyWindow)
-    broken(6, who + " is repeated when its key may be forgotten");
   if (doubt && ambiguous == AmbiguityPolicy::lookup) check_looked_for(known, no_receipt);
   if (doubt && ambiguous == AmbiguityPolicy::give_up)
     broken(6, who + " is sent again under give-up although it may have been sent");
   if (doubt) world_.hit(Probe::resend_in_doubt);
   if (known.row->attempts >= policy(known).config.retry.attempts)
     broken(6, who + " has no attempts left");
+  now.needs_key = doubt && ambiguous == AmbiguityPolicy::resend_with_key;
 }
 
 // Law 6 along a route: another provider gets only what was provably not sent.
@@ -205,6 +205,8 @@ void LawBook::left(Attempt& attempt) {
     if (attempt.life == life_) broken(1, who + " leaves without its claim");
   } else if (world_.wall() >= known.row->deadline) {
     broken(12, who + " leaves after its deadline");
+  } else if (attempt.needs_key && world_.wall() >= known.row->created + kKeyWindow) {
+    broken(6, who + " is repeated when its key may be forgotten");
   }
   attempt.left = true;
 }

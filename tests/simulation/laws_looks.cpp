@@ -102,7 +102,7 @@ void LawBook::check_given_up(const Settlement& s, const Row& before, const Row& 
   }
   if (!looks(known) || before.state != State::claimed || after.state != State::unknown) return;
   const bool asked_enough = known.absent.size() >= 2;
-  const bool forgotten = world_.wall() >= before.created + kFindWindow;
+  const bool forgotten = std::max(latest_wall_, world_.wall()) >= before.created + kFindWindow;
   // With its ledger went the name of the gateway that may have it: any of the route.
   const bool nobody_to_ask = known.adopted && policy(known).routes.size() > 1 &&
                              providers_[known.provider].kind == ProviderKind::sms;

@@ -36,6 +36,7 @@ void LawBook::committed(std::span<const TicketedRequest> batch,
                         std::span<const TicketedReply> replies, const Changes& changes,
                         Incarnation incarnation, WallTime now) {
   const Commit commit{.incarnation = incarnation, .now = now};
+  latest_wall_ = std::max(latest_wall_, now);
   std::size_t at = 0;
   std::size_t device = 0;
   for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -91,6 +92,7 @@ void LawBook::check_claim(const ClaimRequest& request, Ticket ticket, const Clai
   }
   if (const auto* claimed = std::get_if<Claimed>(&reply)) {
     check_claimed(request, *claimed, known, before, commit);
+    known.nameless_claim = known.nameless_claim || request.request == RequestHash{};
     if (claimed->taken_over || (!before && claimed->carried == Effect::maybe_sent))
       note_doubt(known);
   }
@@ -265,6 +267,8 @@ void LawBook::note_settled(const Settlement& s, Known& known) {
       broken(8, who + ": a device is marked by an answer that does not speak of it");
   }
   at->settled = std::max(at->settled.value_or(Effect::not_sent), effect);
+  if (at->settled == Effect::sent && at->receipt == 0) at->receipt = ++order_;
+  if (!at->doubted) at->doubted = world_.mono();  // by a life that has ended meanwhile
 }
 
 void LawBook::check_change(const Row& before, const Row& after) const {
@@ -322,12 +326,13 @@ void LawBook::check_sweep(const RowChange& change, const Commit& commit) {
   world_.hit(Probe::row_ended_by_sweep);
 }
 
-// Law 13, with an hour's tolerance between the two clocks.
+// Law 13, with an hour's tolerance between the two clocks. By one of ours that was behind when it
+// ended, it is kept from the server's time of its message on.
 void LawBook::check_forgotten(Known& known) {
   const std::string who = short_text(known.key);
   if (!known.row || !has_ended(known.row->state)) broken(13, who + " is forgotten before its end");
   if (known.row->dead_letter == DeadLetter::due) broken(13, who + " is forgotten, its copy is due");
-  const Duration kept = world_.mono() - *known.ended;
+  const Duration kept = world_.true_wall() - known.row->created;
   if (kept + std::chrono::hours(1) < policy(known).config.retention)
     broken(13, who + " is forgotten after " + text_of(kept));
   world_.hit(Probe::row_forgotten);
@@ -345,7 +350,6 @@ void LawBook::note_row(const RowChange& change) {
   Known& known = known_of(any.key);
   if (!change.after) {
     known.row.reset();
-    known.ended.reset();
     known.marker.clear();
     known.forgotten = true;
     forget_attempts(known);
@@ -368,7 +372,6 @@ void LawBook::note_row(const RowChange& change) {
   if (change.before && change.before->fence != after.fence &&
       change.before->state == State::claimed)
     known.taken_over = true;
-  if (has_ended(after.state) && !known.ended) known.ended = world_.mono();
   known.row = after;
 }
 
@@ -441,7 +444,6 @@ void LawBook::ledger_lost(WallTime adopted_at) {
     }
     for (Question& q : known.questions) q.fence = Fence{};
     known.row.reset();
-    known.ended.reset();
     known.revisions.clear();
     known.events.clear();
   }

@@ -28,6 +28,7 @@ struct Attempt {
   std::string authorization{};
   std::string path{};
   std::string body{};
+  bool needs_key = false;  // repeats what may have been sent: its provider must know the key
   bool left = false;
   std::uint32_t processed = 0;
   bool forgotten = false;  // with its row, or with its ledger: it counts for nobody any more
@@ -35,8 +36,9 @@ struct Attempt {
   Blame blame = Blame::nobody;
   std::optional<WallTime> dead_since{};  // as the provider said
   bool delivered = false;                // the process has read what it was told
-  std::optional<MonoTime> doubted{};     // when the process that lives learned that it is in doubt
+  std::optional<MonoTime> doubted{};     // since then a look may be expected to find it
   std::optional<Effect> settled{};       // as became durable
+  std::uint64_t receipt = 0;             // when it became durable that it was sent, by `order`
   bool open() const { return !delivered; }
 };
 
@@ -70,8 +72,8 @@ struct Known {
   bool found = false;              // by a question, once
   bool late_copy = false;          // one was processed when nobody waited for it any more
   std::optional<Row> row{};        // as is durable
-  std::optional<MonoTime> ended{};
   bool taken_over = false;                     // a claim of it was left behind
+  bool nameless_claim = false;                 // one without a call, as after a step of the clock
   bool adopted = false;                        // its row went with a ledger that was lost
   bool forgotten = false;                      // the row was, after its retention
   std::map<std::uint32_t, State> revisions{};  // an event is owed for each
