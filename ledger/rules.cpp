@@ -266,7 +266,8 @@ SettleDecision settle_current(Row&& row, const Settlement& settlement, const Rul
   SettleDecision decision;
   if (state == State::waiting) {
     row.state = state;
-    row.next_at = settlement.next_at;
+    // Later there is nothing left to do: a time beyond comes from a clock that was ahead.
+    row.next_at = std::min(settlement.next_at, std::max(row.deadline, row.look_until));
     row.lease_end = WallTime{};
     row.ticket = Ticket{};
     row.reason = printable(settlement.verdict.reason, kReasonMax);

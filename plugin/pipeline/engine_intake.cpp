@@ -229,6 +229,7 @@ void Engine::forget_other_incarnations() {
     ClassState& state = class_states_[c];
     if (lane.incarnation == state.incarnation) continue;
     state.incarnation = lane.incarnation;
+    state.handed_back = {};  // nobody brings those back
     held_.for_each(index, [&](HeldMessage& held) {
       if (held.forgotten || held.message.incarnation == lane.incarnation) return;
       held.forgotten = true;

@@ -183,7 +183,7 @@ class History {
     if (known.effect == Effect::sent) return end(known, State::accepted);
     if (settlement.state == State::waiting) {
       known.held = false;
-      known.next_at = settlement.next_at;
+      known.next_at = std::min(settlement.next_at, known.deadline);
       return;
     }
     end(known, known.effect == Effect::maybe_sent ? State::unknown : settlement.state);

@@ -238,5 +238,15 @@ TEST_P(LedgerContract, ADeadLetterThatNeverComesBackIsLostAndCounted) {
   EXPECT_EQ(row(1).dead_letter, DeadLetter::done);
 }
 
+// Found by the simulator: a clock that was ahead for a moment kept a row open for as long.
+TEST_P(LedgerContract, NothingWaitsForLongerThanItMayBeSent) {
+  wait(1, claim(1).fence, Effect::not_sent, std::chrono::hours(1000));
+  EXPECT_EQ(row(1).next_at, row(1).deadline);
+  ClaimRequest looking = claim_of(2);
+  looking.look_for = seconds(90);
+  wait(2, reply_as<Claimed>(go(looking)).fence, Effect::maybe_sent, std::chrono::hours(1000));
+  EXPECT_EQ(row(2).next_at, row(2).deadline + seconds(90));
+}
+
 }  // namespace
 }  // namespace sendonce::test

@@ -173,7 +173,9 @@ TEST_P(LedgerContract, ExpireAndClaimOfOneKeyInABatch) {
 }
 
 TEST_P(LedgerContract, ALiveRowAtTheHeadDoesNotKeepTheRest) {
-  const Claimed blocked = claim(1);
+  ClaimRequest lasting = claim_of(1);
+  lasting.deadline = kNoon + hours(300);
+  const Claimed blocked = reply_as<Claimed>(go(lasting));
   for (std::uint64_t i = 2; i < 50; ++i) settle(i, claim(i).fence, State::accepted, Effect::sent);
   wait(1, blocked.fence, Effect::not_sent, hours(300));
   now_ = kNoon + hours(49);
@@ -183,11 +185,14 @@ TEST_P(LedgerContract, ALiveRowAtTheHeadDoesNotKeepTheRest) {
   static_cast<void>(go(newer));
   EXPECT_EQ(sweep().expired, 48U);
   EXPECT_EQ(row(1).state, State::waiting);
-  EXPECT_EQ(reply_as<Done>(go(claim_of(1))).state, State::suppressed);  // still found by its key
+  EXPECT_EQ(reply_as<Waiting>(go(claim_of(1))).until, kNoon + hours(300));  // found by its key
 }
 
 TEST_P(LedgerContract, AMovedRowIsStillReaped) {
-  Settlement waiting = settle_of(1, claim(1).fence, State::waiting, Effect::not_sent);
+  ClaimRequest lasting = claim_of(1);
+  lasting.deadline = kNoon + hours(60);
+  Settlement waiting =
+      settle_of(1, reply_as<Claimed>(go(lasting)).fence, State::waiting, Effect::not_sent);
   waiting.next_at = kNoon + hours(60);
   static_cast<void>(go(waiting));
   settle(2, claim(2).fence, State::accepted, Effect::sent);

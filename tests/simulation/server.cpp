@@ -30,6 +30,11 @@ std::size_t Server::pending(std::size_t message_class) const {
       }));
 }
 
+std::size_t Server::unacked(std::size_t message_class) const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      queues_[message_class].messages, [](const auto& stored) { return stored.second.pending; }));
+}
+
 std::vector<Message> Server::pull(std::size_t message_class, std::size_t most) {
   Queue& queue = queues_[message_class];
   std::vector<Message> out;

@@ -55,6 +55,8 @@ class Server {
   Published& publish(std::size_t message_class, std::string body);
   // Delivered, and neither acked nor due again.
   [[nodiscard]] std::size_t pending(std::size_t message_class) const;
+  // With those that are due again.
+  [[nodiscard]] std::size_t unacked(std::size_t message_class) const;
   // What may be delivered now, at most `most`; marks it as pending.
   [[nodiscard]] std::vector<Message> pull(std::size_t message_class, std::size_t most);
   [[nodiscard]] MonoTime next_delivery(std::size_t message_class) const;

@@ -64,6 +64,7 @@ Reply Service::handle(const HttpRequest& request, const std::string& token) {
   if (credentials_refused_.contains(authorization)) return say(kind_, Saying::stale_credential);
   if (reads_times_ && !takes_time_of(authorization)) {
     world_.hit(Probe::credential_from_another_time);
+    staled_ = world_.mono();  // the one that is minted for this stays good for as long
     return say(kind_, Saying::stale_credential);
   }
   if (auto reply = by_mood()) return std::move(*reply);

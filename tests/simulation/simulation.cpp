@@ -369,8 +369,11 @@ void Simulation::prove_health() {
   play(world_.mono() + kHealthyWithin, false);
   // A clock that was behind has messages handed back for an hour, and few of them fill a small
   // class.
-  const MonoTime patience = world_.mono() + hours(1);
-  while (!steady_clock() && world_.mono() < patience && blocked()) step();
+  const MonoTime patience = world_.mono() + hours(1) + kHealthyWithin;
+  const auto still_blocked = [&] {
+    return !steady_clock() && world_.mono() < patience && blocked();
+  };
+  while (still_blocked()) step();
   std::vector<const Published*> fresh;
   for (std::size_t c = 0; c < plan_.classes.size(); ++c)
     for (std::size_t p = 0; p < plan_.providers.size(); ++p)
@@ -379,7 +382,7 @@ void Simulation::prove_health() {
   const auto all_acked = [&] {
     return std::ranges::all_of(fresh, [](const Published* m) { return m->acked; });
   };
-  while (world_.mono() < until && !all_acked()) step();
+  while ((world_.mono() < until || still_blocked()) && !all_acked()) step();
   if (steady_clock()) book_.check_nothing_overdue();
   for (const Published* m : fresh) {
     const Known& known = *m->wanted.at(0).known;
@@ -416,11 +419,14 @@ void Simulation::remember() {
 
 bool Simulation::blocked() {
   if (!process_) return true;
-  // What an earlier life handed back fills the consumer, and this one cannot know.
+  // What an earlier life handed back fills the consumer, and this one cannot know. The fresh ones
+  // need room beside it.
   for (std::size_t c = 0; c < plan_.classes.size(); ++c)
-    if (server_.pending(c) >= plan_.classes[c].max_ack_pending) return true;
+    if ((server_.unacked(c) + plan_.providers.size()) * 5 >= plan_.classes[c].max_ack_pending * 4)
+      return true;
   return std::ranges::any_of(process_->engine().report().classes, [](const auto& c) {
-    return c.not_ready == "too many messages wait for a retry";
+    return c.not_ready == "too many messages wait for a retry" ||
+           c.not_ready.starts_with("blocked by");
   });
 }
 

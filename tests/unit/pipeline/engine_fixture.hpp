@@ -42,7 +42,8 @@ class EngineTest : public ::testing::Test {
   }
 
   // A new incarnation of the process on the same ledger.
-  void restart(AmbiguityPolicy ambiguous) {
+  void restart(AmbiguityPolicy ambiguous) { restart(make_class(ambiguous)); }
+  void restart(ClassPolicy policy) {
     engine.reset();
     ledger.reset();
     ledger = std::make_unique<MemoryLedger>(disk, MemoryLedgerOptions{});
@@ -53,7 +54,7 @@ class EngineTest : public ::testing::Test {
     engine = std::make_unique<Engine>(
         EngineDeps{clock, *log, broker, *lane, transport, watch},
         EngineOptions{.ledger_id = "L", .secret = std::string(32, 's'), .seed = 1},
-        std::vector<ClassPolicy>{make_class(ambiguous)}, std::vector<ProviderSlot>{slot});
+        std::vector<ClassPolicy>{std::move(policy)}, std::vector<ProviderSlot>{slot});
   }
 
   void step(int cycles = 4) {

@@ -257,7 +257,6 @@ TEST_F(EngineTest, HeldMessagesAreReportedEveryThirdOfTheAckWait) {
   EXPECT_EQ(broker.progressed.size(), 3U);
 }
 
-// Those that can make no call any more must not use up the one try there is.
 // Found by the simulator: it was claimed again past a hold that had been opened meanwhile.
 TEST_F(EngineTest, AClaimThatTheLedgerCouldNotTakeWaitsForTheHoldToo) {
   arrive(message(1, token("aa")));
@@ -275,6 +274,27 @@ TEST_F(EngineTest, AClaimThatTheLedgerCouldNotTakeWaitsForTheHoldToo) {
   EXPECT_EQ(transport.submitted, 3U);
 }
 
+// Found by the simulator: a class waited for messages that had gone with their consumer.
+TEST_F(EngineTest, WhatWasHandedBackToAConsumerThatIsGoneFillsNoClass) {
+  ClassPolicy small = make_class(AmbiguityPolicy::give_up);
+  small.config.max_ack_pending = 10;
+  restart(small);
+  engine->pause(ClassIndex(0), "for a moment");
+  for (std::uint64_t i = 1; i <= 9; ++i)
+    arrive(message(i, token("t" + std::to_string(i)), "e" + std::to_string(i)));
+  wait(seconds(2));
+  ASSERT_EQ(broker.naked.size(), 9U);
+  engine->pause(ClassIndex(0), "");
+  wait(seconds(2));
+  EXPECT_EQ(engine->report().classes[0].not_ready, "too many messages wait for a retry");
+  EXPECT_EQ(broker.credits[0], 0U);
+  broker.lane_state.incarnation = 2;
+  wait(seconds(2));
+  EXPECT_EQ(engine->report().classes[0].not_ready, "");
+  EXPECT_GT(broker.credits[0], 0U);
+}
+
+// Those that can make no call any more must not use up the one try there is.
 TEST_F(EngineTest, WhatHasExpiredIsNoProbe) {
   Message short_lived = message(1, token("aa"));
   short_lived.stored_at = clock.wall() - minutes(10) + seconds(3);
