@@ -72,10 +72,10 @@ struct Known {
   bool found = false;              // by a question, once
   bool late_copy = false;          // one was processed when nobody waited for it any more
   std::optional<Row> row{};        // as is durable
-  bool taken_over = false;                     // a claim of it was left behind
-  bool nameless_claim = false;                 // one without a call, as after a step of the clock
-  bool adopted = false;                        // its row went with a ledger that was lost
-  bool forgotten = false;                      // the row was, after its retention
+  bool taken_over = false;         // a claim of it was left behind
+  bool nameless_claim = false;     // one without a call, as after a step of the clock
+  bool adopted = false;            // its row went with a ledger that was lost
+  bool forgotten = false;          // the row was, after its retention
   std::map<std::uint32_t, State> revisions{};  // an event is owed for each
   std::set<std::uint32_t> events{};            // stored by the outcome stream
 };
