@@ -159,8 +159,9 @@ void Engine::take_reply(LaneReply& r) {
   Delivery* d = deliveries_.find(r.ticket);
   SO_ASSERT(d != nullptr);
   if (!r.reply) {
+    release(provider(*d), *d);
     // Nothing was changed (law 11): the claim, settlement or record is simply due again.
-    if (d->stage == Stage::claiming) take_back(*d);
+    d->asked_again = true;
     set_timer(*d, std::chrono::milliseconds(500));
   } else if (auto* claim = std::get_if<ClaimReply>(&*r.reply)) {
     on_claim(*d, std::move(*claim));
@@ -228,6 +229,8 @@ void Engine::fire(Delivery& delivery) {
       record(delivery);
       return;
     case Stage::claiming:
+      claim(delivery);
+      return;
     case Stage::calling:
     case Stage::looking:
     case Stage::ended:

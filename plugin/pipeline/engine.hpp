@@ -124,7 +124,6 @@ class Engine {
   void give_up(Delivery& delivery, std::string reason);
   void give_back(Delivery& delivery, Duration delay, std::string reason);
   void spare_probe(Delivery& delivery);
-  void take_back(Delivery& delivery);
   void wait_again(Delivery& delivery, WallTime until);
 
   // engine_failover.cpp

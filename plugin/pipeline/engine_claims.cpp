@@ -190,6 +190,7 @@ void Engine::release(ProviderState& p, Delivery& d) {
 // False: no room is needed, the claim ends the row.
 bool Engine::start(ProviderState& p, Delivery& d) {
   SO_ASSERT(&p == &provider(d));  // or the request goes out with another one's credential
+  d.asked_again = false;
   auto prepared = p.slot.provider->prepare(attempt(d), now_.wall);
   if (prepared) {
     d.request = std::move(*prepared);
@@ -294,6 +295,9 @@ void Engine::on_claimed(Delivery& d, const Claimed& claimed) {
     return give_up(d, judged.reason);
   }
   if (draining_) return give_back(d, Duration::zero(), "draining");
+  // The ledger could not take it at once, and its provider has been held meanwhile.
+  if (d.asked_again && d.probe == ProbeId{} && provider(d).holds.held(d.part, now_.mono))
+    return give_back(d, Duration::zero(), "held");
   if (!d.request) {
     // Past the message's deadline and not past the row's, which is the one that counts.
     d.deadline = std::max(d.deadline, claimed.deadline);
@@ -330,15 +334,6 @@ void Engine::call(Delivery& d) {
   } else if (d.attempts > 0) {
     ++n.repeats;
   }
-}
-
-// A claim that the ledger could not take. Its provider may be held when it is asked for again, or
-// its place be another's.
-void Engine::take_back(Delivery& d) {
-  release(provider(d), d);
-  spare_probe(d);
-  d.request.reset();
-  d.stage = Stage::waiting;
 }
 
 // A claim in doubt that no call may follow.

@@ -44,7 +44,8 @@ struct Delivery {
   std::uint64_t credential = 0;  // that its request was prepared with, see Provider
   // Whose queue it waits in. Its ticket in any other has been left behind there.
   std::optional<ProviderIndex> queued_at{};
-  bool reserved = false;  // counts against the provider's room
+  bool reserved = false;     // counts against the provider's room
+  bool asked_again = false;  // its claim: the ledger could not take it at once
   CopyOf copy_of = CopyOf::failed_delivery;
   bool copy_without_body = false;  // the stream refused it whole
   std::uint16_t local_tries = 0;   // waits that the ledger does not count
