@@ -141,7 +141,7 @@ Result<std::optional<DeviceBinding>> DiskStore::binding(const DeviceHash& hash) 
 }
 
 Result<void> DiskStore::put_binding(const DeviceHash& hash, const DeviceBinding& binding) {
-  undo_.emplace_back([this, hash, before = disk_.bindings] { disk_.bindings = before; });
+  undo_.emplace_back([this, before = disk_.bindings] { disk_.bindings = before; });
   disk_.bindings[hash] = encode_binding(binding);
   return {};
 }
