@@ -87,6 +87,15 @@ std::string text_or_empty(const char* text) {
   return text == nullptr ? std::string() : std::string(text);
 }
 
+// The status in words, with what this thread has been told about it.
+std::string words_of(natsStatus status) {
+  natsStatus last = NATS_OK;
+  std::string detail = text_or_empty(nats_GetLastError(&last));
+  // The text of an earlier failure stays behind when a status sets none.
+  if (last != status) detail.clear();
+  return error_text(natsStatus_GetText(status), detail);
+}
+
 Error error_of(natsStatus status, std::string_view doing) {
   const Errc code =
       status == NATS_CONNECTION_AUTH_FAILED || status == NATS_NOT_PERMITTED ? Errc::denied
@@ -94,11 +103,7 @@ Error error_of(natsStatus status, std::string_view doing) {
           ? Errc::invalid
       : status == NATS_INSUFFICIENT_BUFFER ? Errc::exhausted
                                            : Errc::unavailable;
-  natsStatus last = NATS_OK;
-  std::string detail = text_or_empty(nats_GetLastError(&last));
-  // The text of an earlier failure stays behind when a status sets none.
-  if (last != status) detail.clear();
-  return Error{code, std::string(doing) + ": " + error_text(natsStatus_GetText(status), detail)};
+  return Error{code, std::string(doing) + ": " + words_of(status)};
 }
 
 Result<void> checked(natsStatus status, std::string_view doing) {
@@ -150,11 +155,10 @@ void on_event(natsConnection*, void* closure) {
   sinks().with(closure, [](const Sinks::Entry& entry) { entry.sink->on_event(Event, {}); });
 }
 
-// The subscription may be gone already (nats.c issue 659): it is not touched.
-void on_error(natsConnection* connection, natsSubscription*, natsStatus status, void* closure) {
-  const char* detail = nullptr;
-  natsConnection_GetLastError(connection, &detail);
-  std::string text = error_text(natsStatus_GetText(status), text_or_empty(detail));
+// The subscription may be gone already (nats.c issue 659): it is not touched. Nor is the last error
+// of the connection asked for: that one is of whatever came last, and may be written meanwhile.
+void on_error(natsConnection*, natsSubscription*, natsStatus status, void* closure) {
+  std::string text = words_of(status);
   const ConnectionEvent event = status == NATS_NOT_PERMITTED   ? ConnectionEvent::denied
                                 : status == NATS_SLOW_CONSUMER ? ConnectionEvent::slow
                                                                : ConnectionEvent::failed;

@@ -1,11 +1,13 @@
 // Servers that die, freeze, forget, refuse, and links that may not be what they are asked to be.
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <set>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "plugin/broker/nats/connection.hpp"
 #include "tests/integration/broker/rig.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/support/temp_dir.hpp"
@@ -314,6 +316,41 @@ TEST(BrokerPermissions, AForbiddenEventSubjectIsSaid) {
   EXPECT_EQ(confirmed->error().code, Errc::unavailable);
   EXPECT_TRUE(contains(confirmed->error().text, "sendonce.outcome.a"));
   EXPECT_TRUE(contains(rig.lane().reason, "sendonce.outcome.a")) << rig.lane().reason;
+}
+
+class Refusals final : public ConnectionSink {
+ public:
+  void on_message(RawMessage) override {}
+  void on_event(ConnectionEvent event, std::string text) override {
+    const std::lock_guard lock(mutex_);
+    if (event == ConnectionEvent::denied) texts_.push_back(std::move(text));
+  }
+  std::vector<std::string> texts() {
+    const std::lock_guard lock(mutex_);
+    return texts_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> texts_;
+};
+
+// What the connection remembers is of the latest: many may have come before the first is told.
+TEST(BrokerPermissions, EachRefusalNamesItsOwnSubject) {
+  const Rig rig(with_permissions("\"allowed\"", R"("_INBOX.sendonce.test.>")"));
+  Refusals refusals;
+  auto options = as_limited_user(rig).connection;
+  options.inbox_prefix = make_inbox_prefix("test");
+  Connection::prepare();
+  auto opened = Connection::open(options, refusals);
+  ASSERT_TRUE(opened) << opened.error().text;
+  constexpr std::size_t kMany = 50;
+  for (std::size_t i = 0; i < kMany; ++i)
+    ASSERT_TRUE((*opened)->publish("not.allowed." + std::to_string(i) + ".x", "", "m"));
+  ASSERT_TRUE(eventually([&] { return refusals.texts().size() == kMany; }));
+  const auto texts = refusals.texts();
+  for (std::size_t i = 0; i < kMany; ++i)
+    EXPECT_TRUE(contains(texts[i], "not.allowed." + std::to_string(i) + ".x")) << texts[i];
 }
 
 // Whoever asks the service protocol must harm nobody, and who does not grant it loses nothing else.
