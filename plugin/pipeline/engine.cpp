@@ -161,7 +161,7 @@ void Engine::take_reply(LaneReply& r) {
   if (!r.reply) {
     release(provider(*d), *d);
     // Nothing was changed (law 11): the claim, settlement or record is simply due again.
-    d->asked_again = true;
+    d->asked_again = d->stage == Stage::claiming;
     set_timer(*d, std::chrono::milliseconds(500));
   } else if (auto* claim = std::get_if<ClaimReply>(&*r.reply)) {
     on_claim(*d, std::move(*claim));
@@ -219,6 +219,9 @@ void Engine::fire(Delivery& delivery) {
     case Stage::queued:
       enqueue(delivery);
       return;
+    case Stage::claiming:
+      claim(delivery);
+      return;
     case Stage::settling:
       settle(delivery);
       return;
@@ -227,9 +230,6 @@ void Engine::fire(Delivery& delivery) {
       return;
     case Stage::recording:
       record(delivery);
-      return;
-    case Stage::claiming:
-      claim(delivery);
       return;
     case Stage::calling:
     case Stage::looking:
@@ -326,15 +326,15 @@ void Engine::answer(const Message& message, bool terminate) {
 }
 
 // What is said of one delivery: which it is and, where its message says so, of which trace.
-void Engine::tell(const Delivery& d, Level level, std::string_view event,
-                  std::initializer_list<Field> fields) {
+void Engine::tell(const Delivery& d, Level level, std::string_view id,
+                  std::initializer_list<Field> with) {
   if (!deps_.log.enabled(level)) return;
   std::vector<Field> all{{"class", policy(d).config.name}};
   if (d.key != Key{}) all.emplace_back("key", short_key(d.key));
-  all.insert(all.end(), fields);
+  all.insert(all.end(), with);
   if (const auto trace = trace_id_of(traceparent_of(d.message->message.headers)); !trace.empty())
     all.emplace_back("trace_id", trace);
-  deps_.log.write(level, event, all);
+  deps_.log.write(level, id, all);
 }
 
 void Engine::ask(std::uint64_t number, LedgerRequest request) {

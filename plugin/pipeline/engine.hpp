@@ -118,7 +118,7 @@ class Engine {
   [[nodiscard]] bool start(ProviderState& provider, Delivery& delivery);
   void claim(Delivery& delivery);
   void on_claim(Delivery& delivery, ClaimReply reply);
-  void on_claimed(Delivery& delivery, const Claimed& claimed);
+  void on_claimed(Delivery& delivery, const Claimed& claimed, bool asked_again);
   void on_done(Delivery& delivery, const Done& done);
   void call(Delivery& delivery);
   void give_up(Delivery& delivery, std::string reason);
@@ -192,7 +192,7 @@ class Engine {
   }
   void hand_over_requests();
   void answer(const Message& message, bool terminate);
-  void tell(const Delivery& d, Level level, std::string_view id, std::initializer_list<Field> more);
+  void tell(const Delivery& d, Level level, std::string_view id, std::initializer_list<Field> with);
   void read_clock();
   [[nodiscard]] Duration bounded_wait(Duration wait) const;
 

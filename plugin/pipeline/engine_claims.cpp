@@ -190,7 +190,6 @@ void Engine::release(ProviderState& p, Delivery& d) {
 // False: no room is needed, the claim ends the row.
 bool Engine::start(ProviderState& p, Delivery& d) {
   SO_ASSERT(&p == &provider(d));  // or the request goes out with another one's credential
-  d.asked_again = false;
   auto prepared = p.slot.provider->prepare(attempt(d), now_.wall);
   if (prepared) {
     d.request = std::move(*prepared);
@@ -247,6 +246,7 @@ void Engine::claim(Delivery& d) {
 void Engine::on_claim(Delivery& d, ClaimReply reply) {
   SO_ASSERT(d.stage == Stage::claiming);
   ProviderState& p = provider(d);
+  const bool asked_again = std::exchange(d.asked_again, false);
   release(p, d);
   ++state(d).counters.claim_answers[reply.index()];
   if (!std::holds_alternative<Claimed>(reply)) {
@@ -254,7 +254,7 @@ void Engine::on_claim(Delivery& d, ClaimReply reply) {
     spare_probe(d);
   }
   const auto act = Overload{
-      [&](const Claimed& c) { on_claimed(d, c); },
+      [&](const Claimed& c) { on_claimed(d, c, asked_again); },
       // A claim of ours ends long before its lease does: ask again soon.
       [&](const Busy& b) {
         const Duration soon =
@@ -278,7 +278,7 @@ void Engine::on_claim(Delivery& d, ClaimReply reply) {
   std::visit(act, reply);
 }
 
-void Engine::on_claimed(Delivery& d, const Claimed& claimed) {
+void Engine::on_claimed(Delivery& d, const Claimed& claimed, bool asked_again) {
   ClassState& of_class = state(d);
   ++of_class.counters.claimed;
   if (claimed.taken_over) ++of_class.counters.taken_over;
@@ -295,14 +295,15 @@ void Engine::on_claimed(Delivery& d, const Claimed& claimed) {
     return give_up(d, judged.reason);
   }
   if (draining_) return give_back(d, Duration::zero(), "draining");
-  // The ledger could not take it at once, and its provider has been held meanwhile.
-  if (d.asked_again && d.probe == ProbeId{} && provider(d).holds.held(d.part, now_.mono))
-    return give_back(d, Duration::zero(), "held");
   if (!d.request) {
     // Past the message's deadline and not past the row's, which is the one that counts.
     d.deadline = std::max(d.deadline, claimed.deadline);
     return give_back(d, Duration::zero(), "claimed without a request");
   }
+  // What was looked at before its claim was asked for may have changed until it was taken.
+  if (asked_again && paused(d)) return give_back(d, Duration::zero(), "paused");
+  if (asked_again && d.probe == ProbeId{} && provider(d).holds.held(d.part, now_.mono))
+    return give_back(d, Duration::zero(), "held");
   d.request->not_after_wall = std::min(d.request->not_after_wall, claimed.deadline);
   if (ambiguous == AmbiguityPolicy::resend_with_key && claimed.carried != Effect::not_sent) {
     const ProviderSlot& slot = provider(d).slot;

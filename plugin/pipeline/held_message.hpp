@@ -45,7 +45,7 @@ struct Delivery {
   // Whose queue it waits in. Its ticket in any other has been left behind there.
   std::optional<ProviderIndex> queued_at{};
   bool reserved = false;     // counts against the provider's room
-  bool asked_again = false;  // its claim: the ledger could not take it at once
+  bool asked_again = false;  // for its claim: the ledger could not take it at first
   CopyOf copy_of = CopyOf::failed_delivery;
   bool copy_without_body = false;  // the stream refused it whole
   std::uint16_t local_tries = 0;   // waits that the ledger does not count

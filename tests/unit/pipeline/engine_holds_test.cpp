@@ -274,6 +274,16 @@ TEST_F(EngineTest, AClaimThatTheLedgerCouldNotTakeWaitsForTheHoldToo) {
   EXPECT_EQ(transport.submitted, 3U);
 }
 
+TEST_F(EngineTest, AClaimThatTheLedgerCouldNotTakeWaitsForThePauseToo) {
+  lane->full = true;
+  arrive(message(1, token("aa")));
+  lane->full = false;
+  engine->pause(ClassIndex(0), "for a moment");
+  wait(seconds(4));
+  EXPECT_EQ(transport.submitted, 0U);
+  EXPECT_EQ(broker.naked.size(), 1U) << "a person may take his time";
+}
+
 // Found by the simulator: a class waited for messages that had gone with their consumer.
 TEST_F(EngineTest, WhatWasHandedBackToAConsumerThatIsGoneFillsNoClass) {
   ClassPolicy small = make_class(AmbiguityPolicy::give_up);

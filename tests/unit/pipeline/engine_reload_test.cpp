@@ -119,6 +119,32 @@ TEST_F(EngineTest, AShorterDeadlineThanTheRowsIsTheRows) {
   EXPECT_EQ(broker.acked.size(), 1U);
 }
 
+// The same while its provider is held, and the ledger could not take the claim at once.
+TEST_F(EngineTest, AShorterDeadlineThanTheRowsIsTheRowsInAHoldToo) {
+  arrive(message(1, token("aa")));
+  transport.answer_status(503);
+  step();
+  restart(AmbiguityPolicy::give_up);
+  ClassPolicy shorter = make_class(AmbiguityPolicy::give_up);
+  shorter.config.expires = seconds(2);
+  ProviderSlot slot;
+  slot.config.name = "apns";
+  slot.provider = &provider;
+  engine->reload({shorter}, {slot});
+  wait(seconds(30));  // the row has waited long enough
+  arrive(message(2, token("bb"), "e2"));
+  lane->full = true;
+  Message back = message(1, token("aa"));
+  back.stored_at = clock.wall() - seconds(4);
+  arrive(std::move(back));
+  lane->full = false;
+  transport.answer_status(403);
+  step();
+  wait(seconds(4));
+  EXPECT_LE(counters().claimed, 2U) << "claims and settles in turns";
+  EXPECT_EQ(transport.submitted, 2U) << "past the hold";
+}
+
 // Law 3: its row is open. Its end is written down before the message goes.
 TEST_F(EngineTest, AProviderThatWasTakenOffTheRouteEndsItsDeliveriesOneByOne) {
   arrive(message(1, token("aa")));
