@@ -51,6 +51,8 @@ class LawBook final : public CommitWitness {
   void copied(const std::string& message_id, const std::string& body);  // a dead letter is stored
   void told_outcome(const std::string& message_id, const std::string& body);  // events are stored
 
+  void before_a_step_of_the_wall();  // the clock of the process that lives
+
   // ---- calls ---------------------------------------------------------------------------------
   [[nodiscard]] bool is_high(const Attempt& attempt) const {
     return policy(*attempt.of).config.priority == Priority::high;
@@ -194,7 +196,6 @@ class LawBook final : public CommitWitness {
   std::vector<HoldFacts> holds_{16};
   std::vector<Credentials> credentials_{16};
   std::map<DeviceHash, DeviceRow> devices_{};  // as is durable
-  WallTime latest_wall_{};                     // of a commit; the clock steps back, too
   std::set<std::string> copies_{};
   std::map<std::string, std::uint32_t> told_in_life_{};  // outbox entries
   std::uint32_t life_ = 0;

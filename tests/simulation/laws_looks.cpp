@@ -89,6 +89,10 @@ void LawBook::check_look_window(const Row& before, const Row& after, WallTime no
     broken(6, short_text(after.key) + " ends in doubt although it can be asked about");
 }
 
+void LawBook::before_a_step_of_the_wall() {
+  for (auto& [key, known] : known_) known.latest = std::max(known.latest, world_.wall());
+}
+
 // A claim in doubt ends without a call: only when there is nothing left to ask.
 void LawBook::check_given_up(const Settlement& s, const Row& before, const Row& after) const {
   const Known& known = known_.at(s.key);
@@ -102,7 +106,7 @@ void LawBook::check_given_up(const Settlement& s, const Row& before, const Row& 
   }
   if (!looks(known) || before.state != State::claimed || after.state != State::unknown) return;
   const bool asked_enough = known.absent.size() >= 2;
-  const bool forgotten = std::max(latest_wall_, world_.wall()) >= before.created + kFindWindow;
+  const bool forgotten = std::max(known.latest, world_.wall()) >= before.created + kFindWindow;
   // With its ledger went the name of the gateway that may have it: any of the route.
   const bool nobody_to_ask = known.adopted && policy(known).routes.size() > 1 &&
                              providers_[known.provider].kind == ProviderKind::sms;

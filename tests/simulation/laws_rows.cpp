@@ -36,7 +36,6 @@ void LawBook::committed(std::span<const TicketedRequest> batch,
                         std::span<const TicketedReply> replies, const Changes& changes,
                         Incarnation incarnation, WallTime now) {
   const Commit commit{.incarnation = incarnation, .now = now};
-  latest_wall_ = std::max(latest_wall_, now);
   std::size_t at = 0;
   std::size_t device = 0;
   for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -92,6 +91,7 @@ void LawBook::check_claim(const ClaimRequest& request, Ticket ticket, const Clai
   }
   if (const auto* claimed = std::get_if<Claimed>(&reply)) {
     check_claimed(request, *claimed, known, before, commit);
+    known.latest = commit.now;
     known.nameless_claim = known.nameless_claim || request.request == RequestHash{};
     if (claimed->taken_over || (!before && claimed->carried == Effect::maybe_sent))
       note_doubt(known);
@@ -326,13 +326,14 @@ void LawBook::check_sweep(const RowChange& change, const Commit& commit) {
   world_.hit(Probe::row_ended_by_sweep);
 }
 
-// Law 13, with an hour's tolerance between the two clocks. By one of ours that was behind when it
-// ended, it is kept from the server's time of its message on.
+// Law 13, with an hour's tolerance between the two clocks. When ours was behind at its end, it is
+// kept from then on, or from the server's time of its message when that is later.
 void LawBook::check_forgotten(Known& known) {
   const std::string who = short_text(known.key);
   if (!known.row || !has_ended(known.row->state)) broken(13, who + " is forgotten before its end");
   if (known.row->dead_letter == DeadLetter::due) broken(13, who + " is forgotten, its copy is due");
-  const Duration kept = world_.true_wall() - known.row->created;
+  const WallTime from = std::max(known.row->created, std::min(known.row->ended, known.ended));
+  const Duration kept = world_.true_wall() - from;
   if (kept + std::chrono::hours(1) < policy(known).config.retention)
     broken(13, who + " is forgotten after " + text_of(kept));
   world_.hit(Probe::row_forgotten);
@@ -358,6 +359,8 @@ void LawBook::note_row(const RowChange& change) {
   const Row& after = *change.after;
   if (change.before) check_change(*change.before, after);
   check_ending(after);
+  if (has_ended(after.state) && !(change.before && has_ended(change.before->state)))
+    known.ended = world_.true_wall();
   if (!change.before) {
     known.marker = known.contents[after.fingerprint];
     // A message that is newer than the ledger is a new one to it.

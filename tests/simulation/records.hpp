@@ -72,6 +72,8 @@ struct Known {
   bool found = false;              // by a question, once
   bool late_copy = false;          // one was processed when nobody waited for it any more
   std::optional<Row> row{};        // as is durable
+  WallTime ended{};                // by a clock that is right
+  WallTime latest{};               // that its process may have seen since its claim
   bool taken_over = false;         // a claim of it was left behind
   bool nameless_claim = false;     // one without a call, as after a step of the clock
   bool adopted = false;            // its row went with a ledger that was lost
