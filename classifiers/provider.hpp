@@ -45,7 +45,7 @@ struct Attempt {
 // Where the call for a target goes, for a provider of many origins. Borrowed for the call.
 struct Origin {
   std::string_view authority{};  // host[:port]; empty: the provider's own endpoint
-  std::string_view part{};       // of the provider: what a hold of scope `part` is keyed by
+  std::string_view part{};       // of the provider: what holds of scope `part` and hygiene go by
 };
 
 class Provider {

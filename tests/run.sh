@@ -14,14 +14,15 @@ Installs what is missing (packaging/deps.sh), then builds and tests three times:
 
   --quick      dev only
   --packages   also the Debian packages of this machine's release: built, checked by lintian,
-               installed and operated in clean roots that boot (as root; a quarter of an hour)
+               installed and operated in clean roots that boot (as root, else skipped; a quarter
+               of an hour)
   --long       longer simulations and crash runs (SENDONCE_TEST_LONG=1), the simulator's mutants,
                60 s of each fuzzer, example and page in Chromium, the packages: built,
                checked, installed in clean roots, of the other release too (as root): hours
   --tidy       clang-tidy over every source at the end (many minutes)
   --no-deps    do not look for missing packages
   -j N         parallel compile jobs and tests (default: the number of processors)
-  -R REGEX     only the tests whose name matches
+  -R REGEX     only the tests whose name matches, and no packages
   --help       this text
 
 To run one test by hand:
@@ -56,10 +57,13 @@ failures=0
 
 # step NAME COMMAND...: runs it and remembers how it went and how long it took.
 step() {
-  local name=$1 begun=$SECONDS outcome=ok
+  local name=$1 begun=$SECONDS outcome=ok code=0
   shift
   printf '\n==== %s\n' "$name"
-  if ! "$@"; then
+  "$@" || code=$?
+  if [ "$code" -eq 77 ]; then  # it cannot be done here, and has said why
+    outcome=skipped
+  elif [ "$code" -ne 0 ]; then
     outcome=FAILED
     failures=$((failures + 1))
   fi
@@ -80,6 +84,9 @@ finish() {
   exit 1
 }
 
+if [ ${#select_tests[@]} -gt 0 ]; then packages=(); fi
+no_deps=()
+if [ "$deps" = no ]; then no_deps=(--no-deps); fi
 if [ "$deps" = yes ]; then
   more=()
   if [ "$long" = yes ]; then more=(--browser); fi
@@ -121,7 +128,7 @@ if [ "$long" = yes ]; then
 fi
 
 for kind in "${packages[@]}"; do
-  if step "packages: build $kind" packaging/build.sh "$kind" -j "$jobs"; then
+  if step "packages: build $kind" packaging/build.sh "$kind" -j "$jobs" "${no_deps[@]}"; then
     step "packages: $kind in a clean root" "packaging/test/$kind.sh" || true
   else
     skip "packages: $kind in a clean root"

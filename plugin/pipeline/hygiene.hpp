@@ -67,7 +67,7 @@ class Hygiene {
 // another likely.
 class HygieneOfParts {
  public:
-  // `part`: empty but for a provider of many origins.
+  // `part`: of an origin (see Origin); empty for a provider that has only its own endpoint.
   [[nodiscard]] Hygiene& of(std::string_view part);
   void forget_proof();
   [[nodiscard]] bool breaker_open() const;  // at any of them

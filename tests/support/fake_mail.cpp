@@ -1,18 +1,38 @@
 #include "tests/support/fake_mail.hpp"
 
+#include <algorithm>
 #include <utility>
+
+#include "plugin/core/text.hpp"
+#include "plugin/crypto/digest.hpp"
 
 namespace sendonce::test {
 namespace {
 
 using Then = SmtpFault::Then;
 
-std::string_view id_of(std::string_view message) {
-  constexpr std::string_view kField = "Message-ID: <";
-  const std::size_t at = message.find(kField);
-  if (at == std::string_view::npos) return {};
-  const std::string_view rest = message.substr(at + kField.size());
-  return rest.substr(0, rest.find_first_of("@>\r"));
+bool starts_with_field(std::string_view line, std::string_view field) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return line.size() >= field.size() &&
+         std::ranges::equal(line.substr(0, field.size()), field, {}, lower);
+}
+
+// The header of RFC 5322: fields may be folded, and their names are the same in either case.
+std::string id_of(std::string_view message) {
+  std::string_view left = message;
+  while (!left.empty() && !left.starts_with("\r\n")) {
+    if (starts_with_field(left, "message-id:")) {
+      const std::size_t from = left.find('<');
+      if (from == std::string_view::npos) break;
+      left.remove_prefix(from + 1);
+      return std::string(left.substr(0, left.find_first_of("@> \r")));
+    }
+    const std::size_t end = left.find("\r\n");
+    left.remove_prefix(end == std::string_view::npos ? left.size() : end + 2);
+  }
+  Sha256 sha;
+  const Sha256Digest digest = sha.of(message);
+  return "sha256:" + hex({reinterpret_cast<const char*>(digest.data()), 16});
 }
 
 Then then_of(Ending ending) {
@@ -35,7 +55,7 @@ Then then_of(Ending ending) {
 
 SmtpFault fault_of(const Action& action) {
   SmtpFault out{.then = then_of(action.play.ending), .delay = action.play.delay};
-  if (out.then != Then::go_on || action.status == 0) return out;
+  if (action.status == 0) return out;
   out.reply = std::to_string(action.status) + ' ';
   out.reply += action.reason.empty() ? "as the script says" : action.reason;
   return out;
@@ -51,13 +71,15 @@ Result<std::unique_ptr<FakeSmtp>> start_fake_mail(const MailConfig& config, Iden
                             .address = config.address,
                             .port = config.port};
   if (config.starttls) options.tls = SmtpServerOptions::Tls::starttls;
-  options.decide = [hooks = std::move(hooks)](std::string_view at,
-                                              const SeenMail& mail) -> std::optional<SmtpFault> {
+  options.decide = [hooks = std::move(hooks), latency = config.latency](
+                       std::string_view at, const SeenMail& mail) -> std::optional<SmtpFault> {
     if (at != "RCPT" && at != "END") return std::nullopt;
     const bool whole = at == "END";
     const auto action = hooks.scripted(mail.recipient, whole ? Stage::request : Stage::headers);
     if (whole) hooks.seen(mail, id_of(mail.message), action ? &*action : nullptr);
-    return action ? std::optional(fault_of(*action)) : std::nullopt;
+    SmtpFault fault = action ? fault_of(*action) : SmtpFault{};
+    if (whole) fault.delay += latency;
+    return fault;
   };
   SO_TRY(auto server, FakeSmtp::start(std::move(options)));
   server->keep_messages(false);

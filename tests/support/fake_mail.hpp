@@ -20,12 +20,13 @@ struct MailConfig {
   bool starttls = false;  // in place of TLS from the first byte on
   std::string user{};     // empty: takes mail from everybody
   std::string password{};
+  Duration latency{0};  // before the answer to a whole message
 };
 
 // Both are called on the threads of connections.
 struct MailHooks {
   std::function<std::optional<Action>(std::string_view recipient, Stage stage)> scripted{};
-  // A whole message. Its id is what stands before the @ of its Message-ID.
+  // A whole message. Its id is what stands before the @ of its Message-ID, else its hash.
   std::function<void(const SeenMail& mail, std::string_view id, const Action* played)> seen{};
 };
 

@@ -379,9 +379,14 @@ void FakeProvider::State::answer_admin(const Request& request, Reply& reply) con
   } else if (path == "/__duplicates") {
     reply.body = witness.duplicates_json();
   } else if (path == "/__copies") {
+    const ProviderKind kind = provider_named(query(request.path, "provider"));
+    if (kind == ProviderKind::other) {
+      reply.status = 400;
+      reply.body = "{\"error\":\"provider: one of apns, fcm, oauth, webpush, http, smtp\"}\n";
+      return;
+    }
     const Copies copies =
-        witness.copies(provider_named(query(request.path, "provider")),
-                       query(request.path, "destination"), query(request.path, "id"));
+        witness.copies(kind, query(request.path, "destination"), query(request.path, "id"));
     reply.body = "{\"received\":" + std::to_string(copies.received) +
                  ",\"accepted\":" + std::to_string(copies.accepted) + "}\n";
   } else {

@@ -53,8 +53,8 @@ class FakeProvider {
 
   [[nodiscard]] std::uint16_t port() const;
   [[nodiscard]] std::string url() const;  // https://localhost:PORT
-  [[nodiscard]] std::string mail_url()
-      const;  // smtps:// or smtp://; empty: there is no such server
+  // smtps:// or smtp://; empty: there is no such server.
+  [[nodiscard]] std::string mail_url() const;
   [[nodiscard]] std::string token_uri() const;  // of the OAuth endpoint
   [[nodiscard]] const std::string& ca_pem() const;
   [[nodiscard]] const FakeWebPush* webpush() const;  // null: not configured

@@ -127,6 +127,8 @@ class Dialogue {
   bool fill();
   bool start_tls();
   bool command(const std::string& line);
+  bool start_mail(const std::string& line);
+  [[nodiscard]] std::string_view out_of_turn(std::string_view verb) const;
   bool hello();
   bool auth(const std::string& line);
   bool data();
@@ -141,10 +143,15 @@ class Dialogue {
   SslPtr ssl_{};
   std::string in_{};
   SeenMail mail_{};
+  bool positive_ = false;  // what was said last
+  bool logged_in_ = false;
+  bool sender_ = false;  // of a mail that has been begun, and its recipient: both accepted
+  bool recipient_ = false;
   std::size_t index_ = 0;  // of the latest in mails
 };
 
 bool Dialogue::say(std::string_view lines) {
+  positive_ = lines.starts_with('2');
   std::string out;
   for (const char c : lines) out += c == '\n' ? std::string("\r\n") : std::string(1, c);
   out += "\r\n";
@@ -238,7 +245,32 @@ bool Dialogue::auth(const std::string& line) {
   } else if (!say("334 ") || !read_line(given)) {
     return false;
   }
-  return usual("AUTH", given == wanted ? "235 2.7.0 welcome" : "535 5.7.8 bad credentials");
+  const bool over =
+      !usual("AUTH", given == wanted ? "235 2.7.0 welcome" : "535 5.7.8 bad credentials");
+  logged_in_ = positive_;
+  return !over;
+}
+
+// RFC 3207 4, 4954 4 and 6, 5321 4.1.4. Empty: it may be said now.
+std::string_view Dialogue::out_of_turn(std::string_view verb) const {
+  using Tls = SmtpServerOptions::Tls;
+  if (verb == "STARTTLS" && (ssl_ || tls_ != Tls::starttls)) return "503 5.5.1 no STARTTLS here";
+  const bool mail = verb == "MAIL" || verb == "RCPT" || verb == "DATA";
+  if (!mail && verb != "AUTH") return {};
+  if (tls_ == Tls::starttls && !ssl_) return "530 5.7.0 STARTTLS first";
+  if (verb == "AUTH") return logged_in_ ? "503 5.5.1 logged in already" : "";
+  if (login_ && !logged_in_) return "530 5.7.0 log in first";
+  if (verb == "RCPT" && !sender_) return "503 5.5.1 MAIL first";
+  if (verb == "DATA" && !recipient_) return "503 5.5.1 RCPT first";
+  return {};
+}
+
+bool Dialogue::start_mail(const std::string& line) {
+  mail_ = {.sender = between_brackets(line)};
+  recipient_ = false;
+  const bool goes_on = usual("MAIL", "250 2.1.0 Ok");
+  sender_ = positive_;
+  return goes_on;
 }
 
 void Dialogue::end_of_message(std::string message) {
@@ -276,6 +308,7 @@ bool Dialogue::data() {
     message += "\r\n";
   }
   if (line != ".") return false;
+  sender_ = recipient_ = false;
   end_of_message(std::move(message));
   const Go go = at("END");
   if (go == Go::over) return false;
@@ -290,6 +323,7 @@ bool Dialogue::command(const std::string& line) {
     const std::lock_guard lock(s_.mutex);
     ++s_.in_clear;
   }
+  if (const auto refused = out_of_turn(verb); !refused.empty()) return say(refused);
   if (verb == "EHLO" || verb == "HELO") return hello();
   if (verb == "STARTTLS") {
     switch (at("STARTTLS")) {
@@ -302,16 +336,18 @@ bool Dialogue::command(const std::string& line) {
     }
   }
   if (verb == "AUTH") return auth(line);
-  if (verb == "MAIL") {
-    mail_ = {.sender = between_brackets(line)};
-    return usual("MAIL", "250 2.1.0 Ok");
-  }
+  if (verb == "MAIL") return start_mail(line);
   if (verb == "RCPT") {
     mail_.recipient = between_brackets(line);
-    return usual("RCPT", "250 2.1.5 Ok");
+    const bool goes_on = usual("RCPT", "250 2.1.5 Ok");
+    recipient_ = positive_;
+    return goes_on;
   }
   if (verb == "DATA") return data();
-  if (verb == "RSET") return usual("RSET", "250 2.0.0 Ok");
+  if (verb == "RSET") {
+    sender_ = recipient_ = false;
+    return usual("RSET", "250 2.0.0 Ok");
+  }
   if (verb == "QUIT") {
     static_cast<void>(say("221 2.0.0 Bye"));
     return false;
@@ -336,7 +372,12 @@ void FakeSmtp::State::accept_all() {
   ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
   for (;;) {
     const int fd = ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC);
-    if (fd < 0) return;
+    if (fd < 0) {
+      if (stopping) return;
+      // One that has gone again, or no descriptors for a while.
+      wait_for(std::chrono::milliseconds(10));
+      continue;
+    }
     const int on = 1;
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     join_ended();

@@ -37,10 +37,10 @@ Example: a provider that answers 503 to every tenth push, and loses every hundre
   $ sendonce-fakeprov --make-credentials creds --script faults.toml --record seen.jsonl &
   $ curl --cacert creds/ca.pem https://localhost:PORT/__stats
 
-Rules choose requests by provider (apns, fcm, oauth, webpush, http, smtp), token (* and ?; of a mail
-the recipient), nth, every, per_token, probability + seed, from, until, at = "headers"; and answer
-with status, reason, headers, body, interim, delay, stall, close, reset, goaway, settings, cut,
-cut_at; processed says whether the message was taken nevertheless.
+Rules choose requests by provider (apns, fcm, oauth, webpush, http, smtp), token (* and ?; the
+recipient of a mail), nth, every, per_token, probability + seed, from, until, at = "headers" (of a
+mail: its recipient is judged); and answer with status, reason, headers, body, interim, delay, stall, close, reset, goaway, settings,
+cut, cut_at; processed says whether the message was taken nevertheless.
 
 Exit status: 0, or 64 (usage), 73 (a file cannot be written), 69 (port taken), 78 (bad script,
 key or service account).)";

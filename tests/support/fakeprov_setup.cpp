@@ -91,8 +91,10 @@ Result<FakeprovSetup> set_up(const FakeprovArguments& a) {
   }
   if (options.fcm) options.fcm->lenient = a.lenient;
   if (a.smtp_port) {
-    options.mail =
-        MailConfig{.address = a.listen, .port = *a.smtp_port, .starttls = a.smtp_starttls};
+    options.mail = MailConfig{.address = a.listen,
+                              .port = *a.smtp_port,
+                              .starttls = a.smtp_starttls,
+                              .latency = options.latency};
     if (!a.make_credentials.empty()) {
       options.mail->user = out.made.mail_user;
       options.mail->password = out.made.mail_password;

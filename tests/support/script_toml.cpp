@@ -331,6 +331,11 @@ void check_smtp(Reader& in, const Rule& rule) {
                           "settings", "cut", "cut_at"})
     if (in.has(key))
       in.complain(*in.value(key), std::string(key) + " means nothing to a mail server");
+  const Ending ending = rule.action.play.ending;
+  if (rule.action.status == 0 && in.has("reason"))
+    in.complain(*in.value("reason"), "a mail server gives a reason with a status only");
+  if (in.has("status") && ending != Ending::answer && ending != Ending::close)
+    in.complain(*in.value("status"), "a mail server that stalls or resets says nothing");
 }
 
 Result<Rule> read_rule(const toml::value& table, const std::string& file) {

@@ -132,6 +132,46 @@ for to in recipients:
         print(e.smtp_code, e.smtp_error.decode())
 )";
 
+// As strict as those of others: what is said too early, or twice, is refused.
+TEST_F(FakeprovTest, a_mail_server_minds_the_order) {
+  const Process provider = run({"--make-credentials", (dir / "creds").string(), "--smtp-port", "0",
+                                "--smtp-starttls", "--record", (dir / "record").string()});
+  const Json said = ready();
+  const std::string talk = R"(
+import smtplib, ssl, sys
+url, ca, password = sys.argv[1:]
+s = smtplib.SMTP("localhost", int(url.rpartition(":")[2]))
+def tell(*lines):
+    for line in lines:
+        print(line.split()[0], s.docmd(line)[0])
+s.ehlo()
+tell("MAIL FROM:<a@x>", "AUTH PLAIN AGEAYg==")
+s.starttls(context=ssl.create_default_context(cafile=ca))
+s.ehlo()
+tell("STARTTLS", "MAIL FROM:<a@x>")
+s.login("shop", password)
+tell("RCPT TO:<b@x>", "MAIL FROM:<a@x>", "DATA", "RCPT TO:<b@x>", "RSET", "DATA")
+text = "Subject: x\r\nmessage-ID:\r\n <k1@x>\r\n\r\nMessage-ID: <k2@x>\r\n"
+s.sendmail("a@x", "b@x", text)
+tell("RCPT TO:<b@x>")
+s.sendmail("a@x", "b@x", "Subject: x\r\n\r\nMessage-ID: <k3@x>\r\n")
+)";
+  auto client = Process::start({.program = "/usr/bin/python3",
+                                .args = {"-c", talk, said["smtp"]["url"], said["ca"],
+                                         read_file(said["smtp"]["password"].get<std::string>())},
+                                .output = dir / "talk",
+                                .errors = dir / "talk.err"});
+  ASSERT_TRUE(client) << client.error().text;
+  ASSERT_TRUE(client->wait());
+  EXPECT_EQ(read_file(dir / "talk") + read_file(dir / "talk.err"),
+            "MAIL 530\nAUTH 530\nSTARTTLS 503\nMAIL 530\nRCPT 503\nMAIL 250\nDATA 503\nRCPT 250\n"
+            "RSET 250\nDATA 503\nRCPT 503\n");
+  const std::string record = read_file(dir / "record");
+  EXPECT_NE(record.find(R"("id":"k1")"), std::string::npos) << record;
+  EXPECT_NE(record.find(R"("id":"sha256:)"), std::string::npos) << record;
+  EXPECT_EQ(record.find(R"("id":"k3")"), std::string::npos) << "that is its body";
+}
+
 TEST_F(FakeprovTest, takes_mail_and_fails_as_the_script_says) {
   const std::string script = R"(
 [[rule]]
@@ -183,6 +223,7 @@ processed = true
   const std::string id = "&id=11111111-2222-8333-9444-555555555555";
   EXPECT_EQ(page("/__copies?provider=smtp&destination=grey@x" + id),
             (Json{{"received", 2}, {"accepted", 1}}));
+  EXPECT_EQ((*client)->request("GET", "/__copies?destination=grey@x" + id, {}, "").status, 400);
   EXPECT_EQ(page("/__duplicates")["duplicates"],
             Json::array({{{"provider", "smtp"},
                           {"destination", "lost@x"},

@@ -111,6 +111,20 @@ TEST(Script, what_counts_as_processed) {
   EXPECT_FALSE(parsed("[[rule]]\ngoaway = { last = \"below\" }").match({})->processed);
 }
 
+TEST(Script, a_mail_server_can_only_say_what_there_is_in_its_protocol) {
+  const std::string smtp = "[[rule]]\nprovider = \"smtp\"\n";
+  EXPECT_EQ(error_of(smtp + "reason = \"busy\""),
+            "s.toml:3: a mail server gives a reason with a status only");
+  EXPECT_EQ(error_of(smtp + "status = 421\nclose = \"rst\"\nprocessed = false"),
+            "s.toml:3: a mail server that stalls or resets says nothing");
+  EXPECT_EQ(parsed(smtp + "status = 421\nclose = \"fin\"\nprocessed = false")
+                .match({.provider = ProviderKind::smtp})
+                ->status,
+            421);
+  EXPECT_EQ(error_of(smtp + "goaway = { last = \"below\" }"),
+            "s.toml:3: goaway means nothing to a mail server");
+}
+
 TEST(Script, errors_name_file_and_line) {
   EXPECT_EQ(error_of("[[rule]]\nstatus = 503\n\ncolour = 1"), "s.toml:4: unknown key 'colour'");
   EXPECT_EQ(error_of("[[rule]]\nstatus = 99"),
