@@ -101,6 +101,8 @@ int main_of(int argc, char** argv) {
   app.add_flag("--trace", options.trace, "print what happens")->needs(one);
   auto* many = app.add_option("--seeds", options.range.seeds, "play so many")->excludes(one);
   app.add_option("--from", options.range.from, "the first of them (1)")->needs(many);
+  bool rare = false;
+  app.add_flag("--rare", rare, "and then the few of the fixed set that come late")->needs(many);
   auto* jobs = app.add_option("--jobs", options.jobs, "in so many processes (1)")
                    ->check(CLI::Range(1U, 256U));
   app.add_flag("--probes", options.probes, "print how often each rare path was taken");
@@ -111,6 +113,7 @@ int main_of(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? EX_OK : EX_USAGE;
   }
+  if (rare) options.range.more = kRareSeeds;
   if (fixed) {
     const char* length = std::getenv("SENDONCE_TEST_LONG");
     const bool is_long = length != nullptr && *length == '1';

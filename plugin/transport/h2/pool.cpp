@@ -8,10 +8,12 @@
 namespace sendonce {
 namespace {
 
-// A connection that ends sooner counts as a failed attempt: a peer that takes connections only to
-// drop them must not be hammered. Long ones clear the count.
+// After a connection that ends sooner, and has served less, the next one has to wait: a peer that
+// takes connections only to drop them must not be hammered. Only without any answer does that wait
+// grow. nginx, as it comes, ends a connection after 1,000 requests, which are soon sent.
 constexpr Duration kTooShort = std::chrono::seconds(1);
 constexpr Duration kProven = std::chrono::seconds(10);
+constexpr std::uint64_t kServedMany = 100;
 constexpr Duration kInUse = std::chrono::seconds(30);
 
 }  // namespace
@@ -231,8 +233,10 @@ void H2Pool::on_end_of_service(H2Connection& c, bool scolded, std::string reason
   if (c.retired || !c.ready_at) return;
   c.retired = true;
   const Duration lived = context_.now - *c.ready_at;
-  const bool proven = lived >= kProven || (c.session().answered() && lived >= kTooShort);
-  if (proven) failures_ = 0;
+  const std::uint64_t answers = c.session().answers();
+  const bool serves = answers > 0 || lived >= kProven;
+  const bool proven = serves && (answers >= kServedMany || lived >= kTooShort);
+  if (serves) failures_ = 0;
   last_error_ = std::move(reason);
   if (scolded || !proven) {
     back_off();

@@ -471,7 +471,7 @@ void H2Session::detach(Call& call) {
 void H2Session::end(Call& call, Cause cause, std::uint32_t h2_error, std::string_view text) {
   detach(call);
   if (call.answer_final && call.answer_complete) {
-    answered_ = true;
+    ++answers_;
     trusted_ = trusted_ || shows_trust(call.answer.status);
     owner_.on_call_ended(call, CallResult(std::in_place_type<HttpAnswer>, std::move(call.answer)));
     return;

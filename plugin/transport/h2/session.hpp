@@ -70,7 +70,8 @@ class H2Session {
   [[nodiscard]] bool ready() const noexcept { return settings_seen_; }  // the peer sent SETTINGS
   [[nodiscard]] bool leaving() const noexcept { return leaving_; }      // nothing new will start
   [[nodiscard]] const GoAway* goaway() const noexcept { return goaway_.get(); }
-  [[nodiscard]] bool answered() const noexcept { return answered_; }  // a call ended with an answer
+  // Calls that ended with an answer.
+  [[nodiscard]] std::uint64_t answers() const noexcept { return answers_; }
   // An answer has shown that our credential is taken.
   [[nodiscard]] bool trusted() const noexcept { return trusted_; }
   [[nodiscard]] bool wants_write() const;
@@ -140,7 +141,7 @@ class H2Session {
   bool settings_seen_ = false;
   bool leaving_ = false;
   bool lost_ = false;
-  bool answered_ = false;
+  std::uint64_t answers_ = 0;
   bool trusted_ = false;
   bool ping_open_ = false;
 };

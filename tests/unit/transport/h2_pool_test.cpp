@@ -246,6 +246,44 @@ TEST(H2Backoff, paces_a_peer_that_leaves_at_once) {
   EXPECT_EQ(rig.server.totals().accepted, 2);
 }
 
+// It serves: the pause between two of its connections does not grow.
+TEST(H2Backoff, does_not_grow_for_a_peer_that_serves_a_little) {
+  Rig rig({}, [](H2Options& o) {
+    o.backoff_min = 10s;
+    o.backoff_max = 1h;
+  });
+  ASSERT_TRUE(rig.connected());
+  for (std::uint64_t i = 1; i <= 5; ++i) {
+    ASSERT_TRUE(rig.submit("/goaway-cover-ok", i));
+    ASSERT_TRUE(rig.all_ended(i));
+    rig.expect_answered(i, 200);
+    ASSERT_TRUE(rig.until([&] { return rig.state().connections == 0; }));
+    ASSERT_TRUE(rig.state().retry_at);
+    EXPECT_LE(*rig.state().retry_at - rig.clock.mono(), 10s);
+    rig.clock.push(10s);
+    rig.transport->warm_up(Driver::kProvider);
+    ASSERT_TRUE(rig.connected());
+  }
+}
+
+// A common server ends every connection after a thousand requests, and a busy sender is there soon.
+TEST(H2Backoff, is_not_for_a_connection_that_has_served_many) {
+  Rig rig({}, [](H2Options& o) {
+    o.backoff_min = 1h;
+    o.backoff_max = 2h;
+  });
+  ASSERT_TRUE(rig.connected());
+  for (std::uint64_t i = 1; i <= 120; ++i) ASSERT_TRUE(rig.submit("/ok", i));
+  ASSERT_TRUE(rig.all_ended(120));
+  ASSERT_TRUE(rig.submit("/goaway-cover-ok", 121));
+  ASSERT_TRUE(rig.all_ended(121));
+  ASSERT_TRUE(rig.connected());
+  ASSERT_TRUE(rig.submit("/ok", 122));
+  ASSERT_TRUE(rig.all_ended(122));
+  rig.expect_answered(122, 200);
+  EXPECT_EQ(rig.server.totals().accepted, 2);
+}
+
 TEST(H2Reload, new_options_take_over_what_waits) {
   FaultServer second;
   Rig rig({.max_streams = 1});
