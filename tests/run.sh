@@ -14,15 +14,15 @@ Installs what is missing (packaging/deps.sh), then builds and tests three times:
 
   --quick      dev only
   --packages   also the Debian packages of this machine's release: built, checked by lintian,
-               installed and operated in clean roots that boot (as root, else skipped; a quarter
-               of an hour)
+               installed and operated in clean roots that boot (as root, else only built; a
+               quarter of an hour)
   --long       longer simulations and crash runs (SENDONCE_TEST_LONG=1), the simulator's mutants,
                60 s of each fuzzer, example and page in Chromium, the packages: built,
                checked, installed in clean roots, of the other release too (as root): hours
   --tidy       clang-tidy over every source at the end (many minutes)
   --no-deps    do not look for missing packages
   -j N         parallel compile jobs and tests (default: the number of processors)
-  -R REGEX     only the tests whose name matches, and no packages
+  -R REGEX     only the tests whose name matches: no mutants, no fuzzers, no packages
   --help       this text
 
 To run one test by hand:
@@ -57,13 +57,10 @@ failures=0
 
 # step NAME COMMAND...: runs it and remembers how it went and how long it took.
 step() {
-  local name=$1 begun=$SECONDS outcome=ok code=0
+  local name=$1 begun=$SECONDS outcome=ok
   shift
   printf '\n==== %s\n' "$name"
-  "$@" || code=$?
-  if [ "$code" -eq 77 ]; then  # it cannot be done here, and has said why
-    outcome=skipped
-  elif [ "$code" -ne 0 ]; then
+  if ! "$@"; then
     outcome=FAILED
     failures=$((failures + 1))
   fi
@@ -84,7 +81,8 @@ finish() {
   exit 1
 }
 
-if [ ${#select_tests[@]} -gt 0 ]; then packages=(); fi
+more_than_tests=$long
+if [ ${#select_tests[@]} -gt 0 ]; then packages=() more_than_tests=no; fi
 no_deps=()
 if [ "$deps" = no ]; then no_deps=(--no-deps); fi
 if [ "$deps" = yes ]; then
@@ -118,7 +116,7 @@ done
 build_fuzzers() {
   cmake --preset fuzz && cmake --build --preset fuzz --target fuzzers --parallel "$jobs"
 }
-if [ "$long" = yes ]; then
+if [ "$more_than_tests" = yes ]; then
   step "mutants" tests/simulation/mutants/run.py --jobs "$jobs" || true
   if step "fuzz: build" build_fuzzers; then
     step "fuzz: run" tests/fuzz/run --seconds 60 || true
@@ -127,16 +125,20 @@ if [ "$long" = yes ]; then
   fi
 fi
 
+in_clean_root() {
+  if [ "$(id -u)" -eq 0 ]; then step "$@" || true; else skip "$1: needs root"; fi
+}
+
 for kind in "${packages[@]}"; do
   if step "packages: build $kind" packaging/build.sh "$kind" -j "$jobs" "${no_deps[@]}"; then
-    step "packages: $kind in a clean root" "packaging/test/$kind.sh" || true
+    in_clean_root "packages: $kind in a clean root" "packaging/test/$kind.sh"
   else
     skip "packages: $kind in a clean root"
   fi
 done
-if [ "$long" = yes ]; then
+if [ "$more_than_tests" = yes ]; then
   other=$(. /etc/os-release && [ "${VERSION_CODENAME:-}" = trixie ] && echo bookworm || echo trixie)
-  step "packages: deb of $other" packaging/test/deb.sh --suite "$other" --build || true
+  in_clean_root "packages: deb of $other" packaging/test/deb.sh --suite "$other" --build
 fi
 
 if [ "$tidy" = yes ]; then

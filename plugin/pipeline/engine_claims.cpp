@@ -300,8 +300,12 @@ void Engine::on_claimed(Delivery& d, const Claimed& claimed, bool asked_again) {
     d.deadline = std::max(d.deadline, claimed.deadline);
     return give_back(d, Duration::zero(), "claimed without a request");
   }
-  // What was looked at before its claim was asked for may have changed until it was taken.
-  if (asked_again && paused(d)) return give_back(d, Duration::zero(), "paused");
+  // A claim that the ledger refuses is asked for half a second later: what was looked at before it
+  // may have changed meanwhile.
+  if (asked_again && paused(d)) {
+    spare_probe(d);
+    return give_back(d, Duration::zero(), "paused");
+  }
   if (asked_again && d.probe == ProbeId{} && provider(d).holds.held(d.part, now_.mono))
     return give_back(d, Duration::zero(), "held");
   d.request->not_after_wall = std::min(d.request->not_after_wall, claimed.deadline);

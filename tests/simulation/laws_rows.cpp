@@ -327,7 +327,7 @@ void LawBook::check_sweep(const RowChange& change, const Commit& commit) {
 }
 
 // Law 13, with an hour's tolerance between the two clocks. When ours was behind at its end, it is
-// kept from then on, or from the server's time of its message when that is later.
+// kept from what ours said, or from the server's time of its message when that is later.
 void LawBook::check_forgotten(Known& known) {
   const std::string who = short_text(known.key);
   if (!known.row || !has_ended(known.row->state)) broken(13, who + " is forgotten before its end");

@@ -17,18 +17,26 @@ bool starts_with_field(std::string_view line, std::string_view field) {
          std::ranges::equal(line.substr(0, field.size()), field, {}, lower);
 }
 
+// Behind its last line: those that begin with a space belong to it.
+std::size_t end_of_field(std::string_view left) {
+  std::size_t end = 0;
+  do {
+    end = left.find("\r\n", end);
+    end = end == std::string_view::npos ? left.size() : end + 2;
+  } while (end < left.size() && (left[end] == ' ' || left[end] == '\t'));
+  return end;
+}
+
 // The header of RFC 5322: fields may be folded, and their names are the same in either case.
 std::string id_of(std::string_view message) {
   std::string_view left = message;
   while (!left.empty() && !left.starts_with("\r\n")) {
-    if (starts_with_field(left, "message-id:")) {
-      const std::size_t from = left.find('<');
-      if (from == std::string_view::npos) break;
-      left.remove_prefix(from + 1);
-      return std::string(left.substr(0, left.find_first_of("@> \r")));
-    }
-    const std::size_t end = left.find("\r\n");
-    left.remove_prefix(end == std::string_view::npos ? left.size() : end + 2);
+    const std::string_view field = left.substr(0, end_of_field(left));
+    left.remove_prefix(field.size());
+    if (!starts_with_field(field, "message-id:")) continue;
+    const std::string_view id = field.substr(std::min(field.find('<'), field.size() - 1) + 1);
+    if (const auto end = id.find_first_of("@>"); end != 0 && end != std::string_view::npos)
+      return std::string(id.substr(0, end));
   }
   Sha256 sha;
   const Sha256Digest digest = sha.of(message);
@@ -55,7 +63,7 @@ Then then_of(Ending ending) {
 
 SmtpFault fault_of(const Action& action) {
   SmtpFault out{.then = then_of(action.play.ending), .delay = action.play.delay};
-  if (action.status == 0) return out;
+  if (out.then != Then::go_on || action.status == 0) return out;
   out.reply = std::to_string(action.status) + ' ';
   out.reply += action.reason.empty() ? "as the script says" : action.reason;
   return out;

@@ -21,6 +21,7 @@
 
 #include "plugin/core/unique_fd.hpp"
 #include "tests/support/openssl_handles.hpp"
+#include "tests/support/smtp_order.hpp"
 
 namespace sendonce::test {
 namespace {
@@ -115,7 +116,11 @@ namespace {
 class Dialogue {
  public:
   Dialogue(FakeSmtp::State& server, int fd, SmtpServerOptions::Tls tls, bool login)
-      : s_(server), fd_(fd), tls_(tls), login_(login) {}
+      : s_(server),
+        fd_(fd),
+        tls_(tls),
+        login_(login),
+        order_({.starttls = tls == SmtpServerOptions::Tls::starttls, .login = login}) {}
   void run();
 
  private:
@@ -127,8 +132,8 @@ class Dialogue {
   bool fill();
   bool start_tls();
   bool command(const std::string& line);
-  bool start_mail(const std::string& line);
-  [[nodiscard]] std::string_view out_of_turn(std::string_view verb) const;
+  bool obey(std::string_view verb, const std::string& line);
+  bool add_recipient(const std::string& line);
   bool hello();
   bool auth(const std::string& line);
   bool data();
@@ -144,9 +149,7 @@ class Dialogue {
   std::string in_{};
   SeenMail mail_{};
   bool positive_ = false;  // what was said last
-  bool logged_in_ = false;
-  bool sender_ = false;  // of a mail that has been begun, and its recipient: both accepted
-  bool recipient_ = false;
+  SmtpOrder order_;
   std::size_t index_ = 0;  // of the latest in mails
 };
 
@@ -217,6 +220,7 @@ bool Dialogue::usual(std::string_view point, std::string_view lines) {
 }
 
 bool Dialogue::start_tls() {
+  in_.clear();  // said in clear: RFC 3207 4.2
   ssl_.reset(SSL_new(s_.ctx.get()));
   SSL_set_fd(ssl_.get(), fd_);
   return SSL_accept(ssl_.get()) == 1;
@@ -245,32 +249,7 @@ bool Dialogue::auth(const std::string& line) {
   } else if (!say("334 ") || !read_line(given)) {
     return false;
   }
-  const bool over =
-      !usual("AUTH", given == wanted ? "235 2.7.0 welcome" : "535 5.7.8 bad credentials");
-  logged_in_ = positive_;
-  return !over;
-}
-
-// RFC 3207 4, 4954 4 and 6, 5321 4.1.4. Empty: it may be said now.
-std::string_view Dialogue::out_of_turn(std::string_view verb) const {
-  using Tls = SmtpServerOptions::Tls;
-  if (verb == "STARTTLS" && (ssl_ || tls_ != Tls::starttls)) return "503 5.5.1 no STARTTLS here";
-  const bool mail = verb == "MAIL" || verb == "RCPT" || verb == "DATA";
-  if (!mail && verb != "AUTH") return {};
-  if (tls_ == Tls::starttls && !ssl_) return "530 5.7.0 STARTTLS first";
-  if (verb == "AUTH") return logged_in_ ? "503 5.5.1 logged in already" : "";
-  if (login_ && !logged_in_) return "530 5.7.0 log in first";
-  if (verb == "RCPT" && !sender_) return "503 5.5.1 MAIL first";
-  if (verb == "DATA" && !recipient_) return "503 5.5.1 RCPT first";
-  return {};
-}
-
-bool Dialogue::start_mail(const std::string& line) {
-  mail_ = {.sender = between_brackets(line)};
-  recipient_ = false;
-  const bool goes_on = usual("MAIL", "250 2.1.0 Ok");
-  sender_ = positive_;
-  return goes_on;
+  return usual("AUTH", given == wanted ? "235 2.7.0 welcome" : "535 5.7.8 bad credentials");
 }
 
 void Dialogue::end_of_message(std::string message) {
@@ -308,7 +287,6 @@ bool Dialogue::data() {
     message += "\r\n";
   }
   if (line != ".") return false;
-  sender_ = recipient_ = false;
   end_of_message(std::move(message));
   const Go go = at("END");
   if (go == Go::over) return false;
@@ -323,7 +301,21 @@ bool Dialogue::command(const std::string& line) {
     const std::lock_guard lock(s_.mutex);
     ++s_.in_clear;
   }
-  if (const auto refused = out_of_turn(verb); !refused.empty()) return say(refused);
+  if (const auto refused = order_.refuses(verb); !refused.empty()) return say(refused);
+  const bool goes_on = obey(verb, line);
+  order_.answered(verb, positive_);
+  return goes_on;
+}
+
+bool Dialogue::add_recipient(const std::string& line) {
+  const std::string before = std::exchange(mail_.recipient, between_brackets(line));
+  const bool goes_on = usual("RCPT", "250 2.1.5 Ok");
+  if (!positive_) mail_.recipient = before;
+  return goes_on;
+}
+
+// False: the connection is over.
+bool Dialogue::obey(std::string_view verb, const std::string& line) {
   if (verb == "EHLO" || verb == "HELO") return hello();
   if (verb == "STARTTLS") {
     switch (at("STARTTLS")) {
@@ -336,18 +328,13 @@ bool Dialogue::command(const std::string& line) {
     }
   }
   if (verb == "AUTH") return auth(line);
-  if (verb == "MAIL") return start_mail(line);
-  if (verb == "RCPT") {
-    mail_.recipient = between_brackets(line);
-    const bool goes_on = usual("RCPT", "250 2.1.5 Ok");
-    recipient_ = positive_;
-    return goes_on;
+  if (verb == "MAIL") {
+    mail_ = {.sender = between_brackets(line)};
+    return usual("MAIL", "250 2.1.0 Ok");
   }
+  if (verb == "RCPT") return add_recipient(line);
   if (verb == "DATA") return data();
-  if (verb == "RSET") {
-    sender_ = recipient_ = false;
-    return usual("RSET", "250 2.0.0 Ok");
-  }
+  if (verb == "RSET") return usual("RSET", "250 2.0.0 Ok");
   if (verb == "QUIT") {
     static_cast<void>(say("221 2.0.0 Bye"));
     return false;

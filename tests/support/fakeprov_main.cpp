@@ -39,8 +39,9 @@ Example: a provider that answers 503 to every tenth push, and loses every hundre
 
 Rules choose requests by provider (apns, fcm, oauth, webpush, http, smtp), token (* and ?; the
 recipient of a mail), nth, every, per_token, probability + seed, from, until, at = "headers" (of a
-mail: its recipient is judged); and answer with status, reason, headers, body, interim, delay, stall, close, reset, goaway, settings,
-cut, cut_at; processed says whether the message was taken nevertheless.
+mail: its recipient is judged); and answer with status, reason, headers, body, interim, delay,
+stall, close, reset, goaway, settings, cut, cut_at; processed says whether the message was taken
+nevertheless.
 
 Exit status: 0, or 64 (usage), 73 (a file cannot be written), 69 (port taken), 78 (bad script,
 key or service account).)";

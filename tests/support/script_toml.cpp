@@ -324,18 +324,17 @@ void read_processed(Reader& in, Rule& rule) {
   action.processed = said.value_or(action.status < 300 && action.reason.empty());
 }
 
-// What only HTTP has.
+// What there is in HTTP alone, and what a mail server would have to say without speaking.
 void check_smtp(Reader& in, const Rule& rule) {
   if (rule.provider != ProviderKind::smtp) return;
   for (const char* key : {"invalid_since", "headers", "body", "interim", "reset", "goaway",
                           "settings", "cut", "cut_at"})
     if (in.has(key))
       in.complain(*in.value(key), std::string(key) + " means nothing to a mail server");
-  const Ending ending = rule.action.play.ending;
   if (rule.action.status == 0 && in.has("reason"))
     in.complain(*in.value("reason"), "a mail server gives a reason with a status only");
-  if (in.has("status") && ending != Ending::answer && ending != Ending::close)
-    in.complain(*in.value("status"), "a mail server that stalls or resets says nothing");
+  if (in.has("status") && rule.action.play.ending != Ending::answer)
+    in.complain(*in.value("status"), "a mail server that ends the dialogue or stalls says nothing");
 }
 
 Result<Rule> read_rule(const toml::value& table, const std::string& file) {

@@ -282,6 +282,11 @@ TEST_F(EngineTest, AClaimThatTheLedgerCouldNotTakeWaitsForThePauseToo) {
   wait(seconds(4));
   EXPECT_EQ(transport.submitted, 0U);
   EXPECT_EQ(broker.naked.size(), 1U) << "a person may take his time";
+  engine->pause(ClassIndex(0), "");
+  Message again = message(1, token("aa"));
+  again.delivered = 2;
+  arrive(std::move(again));
+  EXPECT_EQ(transport.submitted, 1U);
 }
 
 // Found by the simulator: a class waited for messages that had gone with their consumer.

@@ -141,8 +141,10 @@ TEST_F(EngineTest, AShorterDeadlineThanTheRowsIsTheRowsInAHoldToo) {
   transport.answer_status(403);
   step();
   wait(seconds(4));
-  EXPECT_LE(counters().claimed, 2U) << "claims and settles in turns";
+  EXPECT_EQ(counters().claimed, 2U) << "claims and settles in turns";
   EXPECT_EQ(transport.submitted, 2U) << "past the hold";
+  wait(seconds(2));
+  EXPECT_EQ(transport.submitted, 3U) << "the probe";
 }
 
 // Law 3: its row is open. Its end is written down before the message goes.

@@ -141,6 +141,7 @@ TEST_F(FakeprovTest, a_mail_server_minds_the_order) {
 import smtplib, ssl, sys
 url, ca, password = sys.argv[1:]
 s = smtplib.SMTP("localhost", int(url.rpartition(":")[2]))
+s.sock.settimeout(20)
 def tell(*lines):
     for line in lines:
         print(line.split()[0], s.docmd(line)[0])
@@ -150,11 +151,12 @@ s.starttls(context=ssl.create_default_context(cafile=ca))
 s.ehlo()
 tell("STARTTLS", "MAIL FROM:<a@x>")
 s.login("shop", password)
-tell("RCPT TO:<b@x>", "MAIL FROM:<a@x>", "DATA", "RCPT TO:<b@x>", "RSET", "DATA")
+tell("AUTH PLAIN AGEAYg==", "RCPT TO:<b@x>", "MAIL FROM:<a@x>", "MAIL FROM:<a@x>", "DATA")
+tell("RCPT TO:<b@x>", "RSET", "DATA")
 text = "Subject: x\r\nmessage-ID:\r\n <k1@x>\r\n\r\nMessage-ID: <k2@x>\r\n"
 s.sendmail("a@x", "b@x", text)
 tell("RCPT TO:<b@x>")
-s.sendmail("a@x", "b@x", "Subject: x\r\n\r\nMessage-ID: <k3@x>\r\n")
+s.sendmail("a@x", "b@x", "Message-ID: k4\r\nFrom: <k5@x>\r\n\r\nMessage-ID: <k3@x>\r\n")
 )";
   auto client = Process::start({.program = "/usr/bin/python3",
                                 .args = {"-c", talk, said["smtp"]["url"], said["ca"],
@@ -164,12 +166,13 @@ s.sendmail("a@x", "b@x", "Subject: x\r\n\r\nMessage-ID: <k3@x>\r\n")
   ASSERT_TRUE(client) << client.error().text;
   ASSERT_TRUE(client->wait());
   EXPECT_EQ(read_file(dir / "talk") + read_file(dir / "talk.err"),
-            "MAIL 530\nAUTH 530\nSTARTTLS 503\nMAIL 530\nRCPT 503\nMAIL 250\nDATA 503\nRCPT 250\n"
-            "RSET 250\nDATA 503\nRCPT 503\n");
+            "MAIL 530\nAUTH 530\nSTARTTLS 503\nMAIL 530\nAUTH 503\nRCPT 503\nMAIL 250\nMAIL 503\n"
+            "DATA 503\nRCPT 250\nRSET 250\nDATA 503\nRCPT 503\n");
   const std::string record = read_file(dir / "record");
   EXPECT_NE(record.find(R"("id":"k1")"), std::string::npos) << record;
   EXPECT_NE(record.find(R"("id":"sha256:)"), std::string::npos) << record;
   EXPECT_EQ(record.find(R"("id":"k3")"), std::string::npos) << "that is its body";
+  EXPECT_EQ(record.find(R"("id":"k5")"), std::string::npos) << "that is its sender";
 }
 
 TEST_F(FakeprovTest, takes_mail_and_fails_as_the_script_says) {
