@@ -138,7 +138,7 @@ build_rpm() {
   cp "$work"/RPMS/*/*.rpm "$work"/SRPMS/*.rpm "$out/"
   [ "$lint" = no ] && return
   say "rpmlint"
-  rpmlint --config packaging/rpm/rpmlint.toml packaging/rpm/sendonce.spec \
+  rpmlint --strict --config packaging/rpm/rpmlint.toml packaging/rpm/sendonce.spec \
     "$work"/RPMS/*/*.rpm "$work"/SRPMS/*.rpm
 }
 
