@@ -20,6 +20,10 @@ namespace sendonce {
   return std::ranges::equal(a, b, [](char x, char y) { return lower_ascii(x) == lower_ascii(y); });
 }
 
+[[nodiscard]] inline bool begins_with_letters(std::string_view text, std::string_view prefix) {
+  return same_letters(text.substr(0, prefix.size()), prefix);
+}
+
 // RFC 9110 5.6.2: the name of a header.
 [[nodiscard]] inline bool is_token(std::string_view text) {
   static constexpr std::string_view kAlso = "!#$%&'*+-.^_`|~";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plugin/core/ascii.hpp"
 #include "plugin/core/text.hpp"
 #include "plugin/message/replay.hpp"
 
@@ -48,18 +49,12 @@ std::string publishable_name(std::string_view text) {
   return out.empty() ? "?" : out;
 }
 
-bool starts_with_ignoring_case(std::string_view text, std::string_view lower_prefix) {
-  return text.size() >= lower_prefix.size() &&
-         std::equal(lower_prefix.begin(), lower_prefix.end(), text.begin(),
-                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b); });
-}
-
 // A Nats-* header under its own name would act on the dead-letter stream: one of them erased it. A
 // Sendonce-* header is of an earlier life as a dead letter; this one's are set anew.
 void copy_headers(const MessageHeaders& from, MessageHeaders& to) {
   for (const auto& [header_name, value] : from) {
-    if (starts_with_ignoring_case(header_name, "sendonce-")) continue;
-    const bool acts = starts_with_ignoring_case(header_name, "nats-");
+    if (begins_with_letters(header_name, "sendonce-")) continue;
+    const bool acts = begins_with_letters(header_name, "nats-");
     to.emplace_back(publishable_name(acts ? "Sendonce-Original-" + header_name : header_name),
                     publishable(value));
   }

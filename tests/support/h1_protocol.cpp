@@ -2,6 +2,7 @@
 #include <charconv>
 #include <optional>
 
+#include "plugin/core/ascii.hpp"
 #include "tests/support/connection.hpp"
 
 namespace sendonce::test {
@@ -9,14 +10,6 @@ namespace {
 
 constexpr std::size_t kMaxHead = 64U << 10U;
 constexpr std::size_t kMaxBody = 1U << 20U;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
 
 std::string_view trimmed(std::string_view text) {
   while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
@@ -45,7 +38,7 @@ bool parse_head(std::string_view head, Request& request) {
     const std::string_view field = line(head);
     const std::size_t colon = field.find(':');
     if (colon == std::string_view::npos) return false;
-    request.headers.add(lower(field.substr(0, colon)), trimmed(field.substr(colon + 1)));
+    request.headers.add(lower_ascii(field.substr(0, colon)), trimmed(field.substr(colon + 1)));
   }
   return true;
 }
@@ -130,7 +123,7 @@ bool H1Protocol::take_head() {
   if (context_.handler.on_headers(request_, reply_)) {
     wire_.closing = reply_.play.ending == Ending::answer && reply_.play.delay == Duration::zero();
     answer();
-  } else if (lower(request_.headers.find("expect").value_or("")) == "100-continue") {
+  } else if (lower_ascii(request_.headers.find("expect").value_or("")) == "100-continue") {
     wire_.out += "HTTP/1.1 100 Continue\r\n\r\n";
   }
   return true;

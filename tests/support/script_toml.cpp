@@ -7,6 +7,7 @@
 
 #include <toml.hpp>
 
+#include "plugin/core/ascii.hpp"
 #include "plugin/core/utf8.hpp"
 
 namespace sendonce::test {
@@ -238,11 +239,7 @@ void read_answer(Reader& in, Action& action) {
       in.complain(v, "header " + key + " must be a string");
       continue;
     }
-    std::string lower = key;
-    std::ranges::transform(lower, lower.begin(), [](char c) {
-      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    action.headers.emplace_back(lower, toml::get<std::string>(v));
+    action.headers.emplace_back(lower_ascii(key), toml::get<std::string>(v));
   }
 }
 
@@ -324,7 +321,7 @@ void read_processed(Reader& in, Rule& rule) {
   action.processed = said.value_or(action.status < 300 && action.reason.empty());
 }
 
-// What there is in HTTP alone, and what a mail server would have to say without speaking.
+// A mail server has neither what is of HTTP alone, nor words where it says nothing.
 void check_smtp(Reader& in, const Rule& rule) {
   if (rule.provider != ProviderKind::smtp) return;
   for (const char* key : {"invalid_since", "headers", "body", "interim", "reset", "goaway",

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <string>
 #include <utility>
+
+#include "plugin/core/ascii.hpp"
 
 namespace sendonce {
 namespace {
@@ -28,13 +29,6 @@ constexpr std::array<Text, 10> kConflicts{{{"consumer deleted", PullEvent::consu
                                            {"leadership change", PullEvent::moving},
                                            {"server shutdown", PullEvent::moving}}};
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
 // What stands behind the last " of ".
 std::string_view value_in(std::string_view description) {
   const std::size_t of = description.rfind(" of ");
@@ -42,7 +36,7 @@ std::string_view value_in(std::string_view description) {
 }
 
 PullStatus conflict(std::string_view description) {
-  const std::string text = lower(description);
+  const std::string text = lower_ascii(description);
   PullStatus status;
   for (const Text& known : kConflicts) {
     if (text.find(known.part) == std::string::npos) continue;
