@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "plugin/core/text.hpp"
+#include "plugin/core/ascii.hpp"
 #include "plugin/crypto/digest.hpp"
+#include "tests/support/witness.hpp"
 
 namespace sendonce::test {
 namespace {
 
 using Then = SmtpFault::Then;
-
-bool starts_with_field(std::string_view line, std::string_view field) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return line.size() >= field.size() &&
-         std::ranges::equal(line.substr(0, field.size()), field, {}, lower);
-}
 
 // Behind its last line: those that begin with a space belong to it.
 std::size_t end_of_field(std::string_view left) {
@@ -33,14 +28,13 @@ std::string id_of(std::string_view message) {
   while (!left.empty() && !left.starts_with("\r\n")) {
     const std::string_view field = left.substr(0, end_of_field(left));
     left.remove_prefix(field.size());
-    if (!starts_with_field(field, "message-id:")) continue;
+    if (!begins_with_letters(field, "message-id:")) continue;
     const std::string_view id = field.substr(std::min(field.find('<'), field.size() - 1) + 1);
     if (const auto end = id.find_first_of("@>"); end != 0 && end != std::string_view::npos)
       return std::string(id.substr(0, end));
   }
   Sha256 sha;
-  const Sha256Digest digest = sha.of(message);
-  return "sha256:" + hex({reinterpret_cast<const char*>(digest.data()), 16});
+  return id_of_content(sha, message);
 }
 
 Then then_of(Ending ending) {

@@ -318,8 +318,7 @@ void FakeProvider::State::look(const Request& request, View& view) {
 std::string_view FakeProvider::State::id_or_hash(std::string_view id, const Request& request,
                                                  std::string& text) {
   if (!id.empty()) return id;
-  const Sha256Digest digest = sha.of(request.body);
-  text = "sha256:" + hex({reinterpret_cast<const char*>(digest.data()), 16});
+  text = id_of_content(sha, request.body);
   return text;
 }
 

@@ -24,11 +24,13 @@ void SmtpOrder::answered(std::string_view verb, bool positive) {
   } else if (verb == "STARTTLS" && positive) {
     secure_ = true;
     greeted_ = logged_in_ = false;  // what was said in clear does not count
-  } else if (verb == "EHLO" || verb == "HELO" || verb == "RSET" || verb == "MAIL" ||
-             verb == "DATA") {
-    greeted_ = greeted_ || (positive && verb.ends_with("LO"));
-    sender_ = positive && verb == "MAIL";
-    recipient_ = false;
+  } else if (verb == "MAIL") {
+    sender_ = positive;
+  } else if (verb == "EHLO" || verb == "HELO") {
+    greeted_ = greeted_ || positive;
+    sender_ = recipient_ = false;
+  } else if (verb == "DATA" || verb == "RSET") {
+    sender_ = recipient_ = false;
   }
 }
 

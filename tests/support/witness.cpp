@@ -5,6 +5,12 @@
 #include "plugin/core/text.hpp"
 
 namespace sendonce::test {
+
+std::string id_of_content(Sha256& sha, std::string_view content) {
+  const Sha256Digest digest = sha.of(content);
+  return "sha256:" + hex({reinterpret_cast<const char*>(digest.data()), 16});
+}
+
 namespace {
 
 std::string destination_name(ProviderKind provider, std::string_view destination) {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "plugin/crypto/digest.hpp"
 #include "tests/support/script.hpp"
 
 namespace sendonce::test {
@@ -34,6 +35,9 @@ struct Duplicate {
   std::string id{};
   Copies copies{};
 };
+
+// How a message counts that has no id of its own.
+[[nodiscard]] std::string id_of_content(Sha256& sha, std::string_view content);
 
 // Any thread.
 class Witness {
