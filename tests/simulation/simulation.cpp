@@ -123,6 +123,7 @@ void Simulation::prepare() {
   server_.on_news = [this](std::size_t c) {
     if (process_) process_->client().news(c);
   };
+  world_.before_step = [this] { book_.before_a_step_of_the_wall(); };
   world_.step_wall(plan_.wall_offset);
   world_.set_drift(plan_.drift);
 }
@@ -254,7 +255,6 @@ void Simulation::start_trouble(const TroublePlan& t) {
     case Trouble::wall_step: {
       const Duration by = t.number % 2 == 0 ? -t.length * 100 : t.length * 60;
       world_.hit(by > Duration(0) ? Probe::wall_stepped_forward : Probe::wall_stepped_back);
-      book_.before_a_step_of_the_wall();
       return world_.step_wall(by);
     }
     case Trouble::lose_ledger:
@@ -345,7 +345,6 @@ void Simulation::heal() {
   world_.tell("world", "everything heals");
   faults_ = false;
   world_.disarm();
-  book_.before_a_step_of_the_wall();
   world_.right_clock();
   server_.faults() = ServerFaults{};
   for (auto& service : services_) {
@@ -403,10 +402,8 @@ void Simulation::prove_health() {
 void Simulation::remember() {
   replay(0.3);
   play(world_.mono() + minutes(30), true);
-  book_.before_a_step_of_the_wall();
   world_.step_wall(hours(100));
   play(world_.mono() + seconds(10), false);
-  book_.before_a_step_of_the_wall();
   world_.right_clock();
   replay(0.3);
   play(world_.mono() + minutes(30), true);

@@ -31,7 +31,13 @@ void World::set_drift(double rate) {
   drift_ = rate;
 }
 
+void World::step_wall(Duration by) {
+  if (before_step) before_step();
+  wall_offset_ += by;
+}
+
 void World::right_clock() {
+  if (before_step) before_step();
   set_drift(0);
   wall_offset_ = Duration(0);
 }

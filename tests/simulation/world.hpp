@@ -38,9 +38,10 @@ class World final : public Clock {
   [[nodiscard]] WallTime wall() const override;  // of the machine that sendonce runs on
   [[nodiscard]] MonoTime mono() const override { return mono_; }
   [[nodiscard]] WallTime true_wall() const;  // of everybody else's
-  void step_wall(Duration by) { wall_offset_ += by; }
-  void set_drift(double rate);  // 0: none; 1e-4: a tenth of a millisecond a second
-  void right_clock();           // as NTP does in the end
+  void step_wall(Duration by);
+  void set_drift(double rate);          // 0: none; 1e-4: a tenth of a millisecond a second
+  void right_clock();                   // as NTP does in the end
+  std::function<void()> before_step{};  // of the wall clock, by either
 
   void after(Duration delay, std::function<void()> what);
   void run_until(MonoTime until);
