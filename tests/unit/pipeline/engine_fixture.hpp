@@ -48,13 +48,15 @@ class EngineTest : public ::testing::Test {
     ledger.reset();
     ledger = std::make_unique<MemoryLedger>(disk, MemoryLedgerOptions{});
     lane = std::make_unique<StepLane>(*ledger, clock);
-    ProviderSlot slot;
-    slot.config.name = "apns";
-    slot.provider = &provider;
     engine = std::make_unique<Engine>(
         EngineDeps{clock, *log, broker, *lane, transport, watch},
         EngineOptions{.ledger_id = "L", .secret = std::string(32, 's'), .seed = 1},
-        std::vector<ClassPolicy>{std::move(policy)}, std::vector<ProviderSlot>{slot});
+        std::vector<ClassPolicy>{std::move(policy)}, std::vector<ProviderSlot>{slot_of(provider)});
+  }
+  void reload(ClassPolicy policy) { engine->reload({std::move(policy)}, {slot_of(provider)}); }
+  static ProviderSlot slot_of(Provider& of, ProviderConfig config = {}) {
+    config.name = "apns";
+    return {.config = std::move(config), .provider = &of};
   }
 
   void step(int cycles = 4) {

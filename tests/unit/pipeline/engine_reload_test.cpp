@@ -7,9 +7,7 @@ namespace {
 class EngineReloadTest : public EngineTest {
  protected:
   void reload(Provider& to, const ProviderConfig& config = {}) {
-    ProviderSlot slot{.config = config, .provider = &to};
-    slot.config.name = "apns";
-    engine->reload({make_class(AmbiguityPolicy::give_up)}, {slot});
+    engine->reload({make_class(AmbiguityPolicy::give_up)}, {slot_of(to, config)});
   }
 };
 
@@ -97,16 +95,13 @@ TEST_F(EngineTest, AShorterDeadlineThanTheRowsIsTheRows) {
   step();
   ClassPolicy shorter = make_class(AmbiguityPolicy::give_up);
   shorter.config.expires = seconds(2);
-  ProviderSlot slot;
-  slot.config.name = "apns";
-  slot.provider = &provider;
-  engine->reload({shorter}, {slot});
+  reload(shorter);
   engine->drain();  // hands it back
   step();
   ASSERT_EQ(broker.naked.size(), 1U);
   const Message again = message(1, token("aa"));
   restart(AmbiguityPolicy::give_up);
-  engine->reload({shorter}, {slot});
+  reload(shorter);
   Message back = again;
   back.stored_at = clock.wall() - seconds(4);
   arrive(std::move(back));
@@ -127,10 +122,7 @@ TEST_F(EngineTest, AShorterDeadlineThanTheRowsIsTheRowsInAHoldToo) {
   restart(AmbiguityPolicy::give_up);
   ClassPolicy shorter = make_class(AmbiguityPolicy::give_up);
   shorter.config.expires = seconds(2);
-  ProviderSlot slot;
-  slot.config.name = "apns";
-  slot.provider = &provider;
-  engine->reload({shorter}, {slot});
+  reload(shorter);
   wait(seconds(30));  // the row has waited long enough
   arrive(message(2, token("bb"), "e2"));
   lane->full = true;
@@ -155,10 +147,7 @@ TEST_F(EngineTest, AProviderThatWasTakenOffTheRouteEndsItsDeliveriesOneByOne) {
   restart(AmbiguityPolicy::give_up);
   ClassPolicy without = make_class(AmbiguityPolicy::give_up);
   without.routes.clear();
-  ProviderSlot slot;
-  slot.config.name = "apns";
-  slot.provider = &provider;
-  engine->reload({without}, {slot});
+  reload(without);
   arrive(message(1, token("aa")));
   wait(seconds(3));
   EXPECT_TRUE(broker.terminated.empty());
